@@ -1,0 +1,171 @@
+// Arithmetic of boxes and sets of boxes; the property test beside it holds it to "every point exactly once".
+#include "core/box.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/errors.hpp"
+
+namespace heddle::core {
+
+namespace {
+
+// The axis along which two boxes that agree in the other two touch, or -1.
+int joint(const Box& a, const Box& b) {
+  int axis = -1;
+  for (int d = 0; d < 3; ++d) {
+    if (a.begin[d] == b.begin[d] && a.end[d] == b.end[d]) continue;
+    if (axis >= 0 || (a.end[d] != b.begin[d] && b.end[d] != a.begin[d])) return -1;
+    axis = d;
+  }
+  return axis;
+}
+
+}  // namespace
+
+bool Box::contains(const Index& p) const {
+  for (int d = 0; d < 3; ++d) {
+    if (p[d] < begin[d] || p[d] >= end[d]) return false;
+  }
+  return true;
+}
+
+bool Box::contains(const Box& other) const { return other.empty() || intersect(*this, other) == other; }
+
+Box box_of(std::int64_t x, std::int64_t y, std::int64_t z) { return {{0, 0, 0}, {x, y, z}}; }
+
+std::string to_string(const Box& box) {
+  auto point = [](const Index& p) {
+    return std::to_string(p[0]) + "," + std::to_string(p[1]) + "," + std::to_string(p[2]);
+  };
+  return "[" + point(box.begin) + " to " + point(box.end) + ")";
+}
+
+Box intersect(const Box& a, const Box& b) {
+  Box out;
+  for (int d = 0; d < 3; ++d) {
+    out.begin[d] = std::max(a.begin[d], b.begin[d]);
+    out.end[d] = std::min(a.end[d], b.end[d]);
+  }
+  return out.empty() ? Box{} : out;
+}
+
+std::vector<Box> subtract(const Box& a, const Box& b) {
+  if (a.empty()) return {};
+  const Box hole = intersect(a, b);
+  if (hole.empty()) return {a};
+  std::vector<Box> out;
+  Box rest = a;
+  for (int d = 2; d >= 0; --d) {  // slow dimensions first, so that pieces stay long in the fast ones
+    auto [below, upper] = cut(rest, d, hole.begin[d]);
+    auto [middle, above] = cut(upper, d, hole.end[d]);
+    if (!below.empty()) out.push_back(below);
+    if (!above.empty()) out.push_back(above);
+    rest = middle;
+  }
+  return out;
+}
+
+std::pair<Box, Box> cut(const Box& box, int axis, std::int64_t at) {
+  Box below = box, above = box;
+  below.end[axis] = std::clamp(at, box.begin[axis], box.end[axis]);
+  above.begin[axis] = below.end[axis];
+  return {below, above};
+}
+
+Box align(const Box& box, const Footprint& footprint, const Box& space) {
+  Box out;
+  for (int d = 0; d < 3; ++d) {
+    const std::int64_t f = footprint.points[d], origin = space.begin[d];
+    if (f < 1) throw InternalError("a footprint of " + std::to_string(f) + " points; at least 1 expected");
+    out.begin[d] = origin + (box.begin[d] - origin + f - 1) / f * f;
+    out.end[d] = origin + (box.end[d] - origin) / f * f;
+    if (footprint.guarded && box.end[d] == space.end[d]) out.end[d] = box.end[d];
+  }
+  return out.empty() ? Box{} : out;
+}
+
+void BoxSet::add(const Box& box) {
+  std::vector<Box> fresh{box};
+  for (const Box& mine : boxes_) {
+    std::vector<Box> next;
+    for (const Box& piece : fresh) {
+      auto rest = subtract(piece, mine);
+      next.insert(next.end(), rest.begin(), rest.end());
+    }
+    fresh = std::move(next);
+  }
+  for (const Box& piece : fresh) {
+    if (!piece.empty()) boxes_.push_back(piece);
+  }
+  join_neighbours();
+}
+
+void BoxSet::remove(const Box& box) {
+  std::vector<Box> next;
+  for (const Box& mine : boxes_) {
+    auto rest = subtract(mine, box);
+    next.insert(next.end(), rest.begin(), rest.end());
+  }
+  boxes_ = std::move(next);
+  join_neighbours();
+}
+
+bool BoxSet::covers(const Box& box) const {
+  std::int64_t inside = 0;
+  for (const Box& mine : boxes_) inside += intersect(mine, box).volume();
+  return inside == box.volume();
+}
+
+std::int64_t BoxSet::volume() const {
+  std::int64_t sum = 0;
+  for (const Box& mine : boxes_) sum += mine.volume();
+  return sum;
+}
+
+Box BoxSet::hull() const {
+  if (boxes_.empty()) return {};
+  Box out = boxes_.front();
+  for (const Box& mine : boxes_) {
+    for (int d = 0; d < 3; ++d) {
+      out.begin[d] = std::min(out.begin[d], mine.begin[d]);
+      out.end[d] = std::max(out.end[d], mine.end[d]);
+    }
+  }
+  return out;
+}
+
+std::optional<Box> BoxSet::take(const Footprint& footprint, const Box& space, std::int64_t points, int axis) {
+  if (axis < 0 || axis > 2) throw InternalError("axis " + std::to_string(axis) + "; 0, 1 or 2 expected");
+  for (const Box& mine : boxes_) {
+    const Box whole = align(mine, footprint, space);
+    if (whole.empty()) continue;
+    const std::int64_t f = footprint.points[axis];
+    const std::int64_t across = whole.volume() / whole.extent(axis);
+    const std::int64_t layers = std::max<std::int64_t>(1, points / std::max<std::int64_t>(1, across) / f);
+    // Compared before multiplying: a caller may ask for "everything" with the largest integer.
+    const std::int64_t thick = layers >= (whole.extent(axis) + f - 1) / f ? whole.extent(axis) : layers * f;
+    const Box taken = cut(whole, axis, whole.begin[axis] + thick).first;
+    remove(taken);
+    return taken;
+  }
+  return std::nullopt;
+}
+
+void BoxSet::join_neighbours() {
+  std::sort(boxes_.begin(), boxes_.end(), [](const Box& a, const Box& b) {
+    return std::tie(a.begin[2], a.begin[1], a.begin[0]) < std::tie(b.begin[2], b.begin[1], b.begin[0]);
+  });
+  for (std::size_t i = 0; i < boxes_.size(); ++i) {
+    for (std::size_t j = i + 1; j < boxes_.size(); ++j) {
+      const int axis = joint(boxes_[i], boxes_[j]);
+      if (axis < 0) continue;
+      boxes_[i].begin[axis] = std::min(boxes_[i].begin[axis], boxes_[j].begin[axis]);
+      boxes_[i].end[axis] = std::max(boxes_[i].end[axis], boxes_[j].end[axis]);
+      boxes_.erase(boxes_.begin() + static_cast<std::ptrdiff_t>(j));
+      j = i;  // the grown box may now touch one that was passed over
+    }
+  }
+}
+
+}  // namespace heddle::core

@@ -1,0 +1,26 @@
+// From points to work-items.
+#include "core/variant.hpp"
+
+#include "core/errors.hpp"
+
+namespace heddle::core {
+
+NdRange nd_range(const Variant& variant, const Box& box, const Box& space) {
+  if (box.empty() || align(box, variant.footprint, space) != box || !space.contains(box)) {
+    throw InternalError("variant " + variant.name + ": box " + to_string(box) + " of " + to_string(space) +
+                        " is not made of whole footprints");
+  }
+  if (variant.cut == Cut::none && box != space) {
+    throw InternalError("variant " + variant.name + " cannot be cut, but was given " + to_string(box));
+  }
+  NdRange out;
+  for (int d = 0; d < 3; ++d) {
+    const std::int64_t f = variant.footprint.points[d];
+    out.local[d] = variant.group[d];
+    out.offset[d] = (box.begin[d] - space.begin[d]) / f * variant.group[d];
+    out.global[d] = (box.extent(d) + f - 1) / f * variant.group[d];
+  }
+  return out;
+}
+
+}  // namespace heddle::core

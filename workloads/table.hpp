@@ -1,0 +1,15 @@
+// The workloads by name; each is defined in the file of its name. A new one is a line here, one in CMakeLists.txt, and
+// its file.
+#pragma once
+
+#include "workloads/workload.hpp"
+
+namespace heddle::workloads {
+
+#define HEDDLE_WORKLOADS(X) X(vector_add)
+
+#define DECLARE(name) extern const Workload name;
+HEDDLE_WORKLOADS(DECLARE)
+#undef DECLARE
+
+}  // namespace heddle::workloads

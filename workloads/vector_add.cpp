@@ -1,0 +1,57 @@
+// vector_add: the workload with nothing but memory traffic; what splitting and streaming are measured on first.
+#include "workloads/table.hpp"
+
+namespace heddle::workloads {
+
+namespace {
+
+const char* source = R"(
+kernel void vector_add(global const float* a, global const float* b, global float* c, int n) {
+  int i = get_global_id(0);
+  if (i < n) c[i] = a[i] + b[i];
+}
+)";
+
+Instance make(Size size, const std::string&, std::uint64_t seed) {
+  const int n = size == Size::tiny     ? 10'007
+                : size == Size::normal ? 1 << 24
+                                       : 1 << 26;  // tiny: no multiple of any group
+  std::mt19937_64 random(seed);
+  Instance out;
+  out.space = core::box_of(n);
+  out.arguments = {array<float>("a", core::Access::read, n), array<float>("b", core::Access::read, n),
+                   array<float>("c", core::Access::write, n), scalar<std::int32_t>("n", n)};
+  for (int k : {0, 1}) {
+    for (float& x : out.arguments[k].as<float>()) x = uniform(random, -1, 1);
+  }
+  out.bytes = 12.0 * n;
+  out.operations = n;
+  return out;
+}
+
+void reference(Instance& instance) {
+  const auto a = instance.arguments[0].as<float>(), b = instance.arguments[1].as<float>();
+  const auto c = instance.arguments[2].as<float>();
+  for (std::size_t i = 0; i < c.size(); ++i) c[i] = a[i] + b[i];
+}
+
+}  // namespace
+
+const Workload vector_add{
+    .name = "vector_add",
+    .what = "c = a + b",
+    .inputs = {"random"},
+    .variants = {{.name = "base",
+                  .source = source,
+                  .entry = "vector_add",
+                  .options = "",
+                  .group = {64, 1, 1},
+                  .footprint = {{64, 1, 1}, true},
+                  .cut = core::Cut::by_offset,
+                  .parameters = {}}},
+    .tolerance = {},  // one addition, correctly rounded everywhere
+    .make = make,
+    .reference = reference,
+};
+
+}  // namespace heddle::workloads

@@ -1,0 +1,116 @@
+// A workload, described once: sizes, inputs, variants, reference. Tests, benchmarks, demo and training all use this.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/launch.hpp"
+#include "core/variant.hpp"
+
+namespace heddle::workloads {
+
+enum class Size {
+  tiny,
+  normal,
+  large
+};  // tiny: milliseconds on one core, for tests; normal is called "default" to people
+
+const char* to_string(Size);
+Size parse_size(const std::string& text);  // UsageError for anything but tiny, default, large
+
+enum class Element { f32, i32, u32, u8 };
+
+// One kernel argument as it stands in host memory: an array, or a scalar (one element).
+struct Argument {
+  std::string name;
+  bool scalar = false;
+  core::Access access = core::Access::read;  // what the kernel does to it
+  Element element = Element::f32;
+  std::vector<std::byte> bytes;
+
+  template <class T>
+  std::span<T> as() {
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  template <class T>
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+};
+
+// A problem to solve: one workload at one size with one input, all arguments in the order of the kernel's signature.
+// Written arrays have their size, but no result yet (in-place ones hold their input).
+struct Instance {
+  core::Box space;  // the points to compute
+  std::vector<Argument> arguments;
+  double bytes = 0;       // least memory traffic, read and written: with the operations, the floor of any run
+  double operations = 0;  // arithmetic
+};
+
+// An element is right if |actual - expected| <= absolute + relative * |expected|. Integers are compared exactly.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+};
+
+struct Workload {
+  std::string name;
+  std::string what;                 // what it computes, in a line
+  std::vector<std::string> inputs;  // names of its inputs, the usual one first
+  std::vector<core::Variant>
+      variants;         // all of one signature; the first is the base: simplest, guarded or of footprint one
+  Tolerance tolerance;  // with the reason for it beside it in the file
+  Instance (*make)(Size size, const std::string& input, std::uint64_t seed);
+  void (*reference)(Instance& instance);  // computes on the host what the kernels leave in the written arrays
+};
+
+// All workloads, in the order of workloads/README.md.
+const std::vector<const Workload*>& all();
+const Workload& find(const std::string& name);  // UsageError that lists the names there are
+
+// What is wrong with `actual`, in one line with the first wrong element and how many there are; nothing where all is
+// right.
+std::optional<std::string> compare(const Workload& workload, const Instance& expected, const Instance& actual);
+
+// Overwrites every write-only array with a byte pattern that no result has (0xCD), so that what a kernel left out
+// shows.
+void poison(Instance& instance);
+
+// Makers of arguments.
+template <class T>
+constexpr Element element_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return Element::f32;
+  else if constexpr (std::is_same_v<T, std::int32_t>)
+    return Element::i32;
+  else if constexpr (std::is_same_v<T, std::uint32_t>)
+    return Element::u32;
+  else {
+    static_assert(std::is_same_v<T, std::uint8_t>);
+    return Element::u8;
+  }
+}
+
+template <class T>
+Argument array(std::string name, core::Access access, std::size_t count) {
+  return {std::move(name), false, access, element_of<T>(), std::vector<std::byte>(count * sizeof(T))};
+}
+
+template <class T>
+Argument scalar(std::string name, T value) {
+  Argument out{std::move(name), true, core::Access::read, element_of<T>(), std::vector<std::byte>(sizeof(T))};
+  out.as<T>()[0] = value;
+  return out;
+}
+
+// Uniform in [low, high), the same on every machine and library for one state of the generator.
+inline float uniform(std::mt19937_64& random, float low, float high) {
+  return low + (high - low) * (static_cast<float>(random() >> 40) * 0x1p-24f);
+}
+
+}  // namespace heddle::workloads
