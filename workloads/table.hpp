@@ -6,7 +6,17 @@
 
 namespace heddle::workloads {
 
-#define HEDDLE_WORKLOADS(X) X(vector_add)
+#define HEDDLE_WORKLOADS(X) \
+  X(vector_add)             \
+  X(saxpy)                  \
+  X(black_scholes)          \
+  X(reduce)                 \
+  X(transpose)              \
+  X(sgemm)                  \
+  X(spmv_csr)               \
+  X(stencil)                \
+  X(sobel)                  \
+  X(nbody)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

@@ -74,7 +74,7 @@ const std::vector<const Workload*>& all() {
   return table;
 }
 
-const Workload& find(const std::string& name) {
+const Workload& find(std::string_view name) {
   std::vector<std::string> names;
   for (const Workload* w : all()) {
     if (w->name == name) return *w;

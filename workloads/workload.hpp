@@ -7,6 +7,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/launch.hpp"
@@ -71,7 +72,7 @@ struct Workload {
 
 // All workloads, in the order of workloads/README.md.
 const std::vector<const Workload*>& all();
-const Workload& find(const std::string& name);  // UsageError that lists the names there are
+const Workload& find(std::string_view name);  // UsageError that lists the names there are
 
 // What is wrong with `actual`, in one line with the first wrong element and how many there are; nothing where all is
 // right.

@@ -49,13 +49,13 @@ Value parse_value(const std::string& text) {
   return text;
 }
 
-const Value& Configuration::at(const std::string& name) const {
+const Value& Configuration::at(std::string_view name) const {
   std::string known;
   for (const auto& [key, value] : values) {
     if (key == name) return value;
     known += (known.empty() ? "" : ", ") + key;
   }
-  throw UsageError("no parameter '" + name + "'; there are: " + (known.empty() ? "none" : known));
+  throw UsageError("no parameter '" + std::string(name) + "'; there are: " + (known.empty() ? "none" : known));
 }
 
 std::string to_string(const Configuration& configuration) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,7 +23,7 @@ struct Configuration {
   std::vector<std::pair<std::string, Value>> values;
 
   bool operator==(const Configuration&) const = default;
-  const Value& at(const std::string& name) const;  // throws UsageError that lists the names there are
+  const Value& at(std::string_view name) const;  // throws UsageError that lists the names there are
 };
 
 // "BX=8 TILE=2": the form that the store keeps. Empty for a kernel without parameters.

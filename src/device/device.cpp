@@ -1,8 +1,17 @@
-// Names of the kinds of devices, as reports and selectors spell them.
+// Names of the kinds of devices as reports and selectors spell them, and the forms of a launch.
 #include "device/device.hpp"
 
 namespace heddle::device {
 
 const char* to_string(Kind kind) { return kind == Kind::cpu ? "cpu" : kind == Kind::gpu ? "gpu" : "accelerator"; }
+
+Form form_of(const core::NdRange& range) {
+  Form form{range.local, false, false};
+  for (int d = 0; d < 3; ++d) {
+    form.shifted = form.shifted || range.offset[d] != 0;
+    form.wide = form.wide || range.global[d] >= wide_grid;
+  }
+  return form;
+}
 
 }  // namespace heddle::device

@@ -47,8 +47,9 @@ struct Info {
   core::Index largest_extents{1, 1, 1};  // work-items of a group per dimension
   MemorySpace space = host_memory;
   bool fp64 = false;
-  std::string parent;       // fingerprint of the device it was cut from; empty for a whole device
-  std::string fingerprint;  // of vendor, name, driver version, units, memory and part
+  std::string parent;  // fingerprint of the device it was cut from; empty for a whole device
+  std::string
+      fingerprint;  // of vendor, name, driver version, units, memory (not a CPU's) and parent; equal parts share one
 };
 
 // Times of one command on the host's steady clock (the virtual clock of a fake device), in the order in which they
@@ -112,12 +113,24 @@ struct KernelLimits {
   int arguments = 0;
 };
 
+// What drivers compile apart at a kernel's first launch (seen on PoCL): the group size, a global offset or none, and a
+// grid below or from 65,536 items in its longest dimension.
+struct Form {
+  core::Index local{1, 1, 1};
+  bool shifted = false, wide = false;
+
+  bool operator==(const Form&) const = default;
+};
+constexpr std::int64_t wide_grid = 65'536;
+Form form_of(const core::NdRange& range);
+
 // A kernel and its prepared forms. Not for two threads at once: arguments are set at each launch.
 class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual KernelLimits limits() const = 0;
   const std::string& name() const { return name_; }
+  std::vector<Form> prepared;  // launched before, so that nothing is left to compile (prepare.hpp)
 
  protected:
   explicit Kernel(std::string name) : name_(std::move(name)) {}
@@ -167,7 +180,7 @@ class Queue {
   virtual Result<Event> copy_out(std::span<std::byte> to, Buffer& from, Bytes at, Waits waits = {}) = 0;
   virtual Result<Event> copy(Buffer& to, Bytes to_at, Buffer& from, Bytes from_at, Bytes size, Waits waits = {}) = 0;
   virtual Result<Event> fill(Buffer& to, Bytes at, Bytes size, std::byte value, Waits waits = {}) = 0;
-  virtual Status flush() = 0;   // whatever was queued starts soon
+  virtual Status flush() = 0;   // whatever was queued starts soon; needed before commands of other queues wait for it
   virtual Status finish() = 0;  // and is done when this returns
 };
 
@@ -184,6 +197,9 @@ class Device {
   virtual Result<std::unique_ptr<Program>> build(const Source& source) = 0;
   virtual Result<std::unique_ptr<Queue>> open_queue() = 0;
   virtual Nanoseconds now() = 0;  // the clock that Times are on
+  // CPU time that this process has used so far; only where the device computes with it (timing.hpp makes the contention
+  // ratio of it).
+  virtual std::optional<Nanoseconds> cpu_time() { return std::nullopt; }
 
  protected:
   Info info_;

@@ -1,0 +1,245 @@
+// Repetition, statistics and keeping of results; what is measured lives in the suites.
+#include "bench/frame.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "bench/suites.hpp"
+#include "core/errors.hpp"
+#include "core/log.hpp"
+
+namespace heddle::bench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::atomic<bool> stop_asked{false};
+
+struct Interrupted {};
+
+nlohmann::json to_json(const Row& row) {
+  return {{"name", row.name}, {"device", row.device}, {"unit", row.unit},       {"median", row.median},
+          {"low", row.low},   {"high", row.high},     {"samples", row.samples}, {"build_ms", row.build_ms}};
+}
+
+Row row_from_json(const nlohmann::json& j) {
+  return {j.at("name"), j.at("device"), j.at("unit"),    j.at("median"),
+          j.at("low"),  j.at("high"),   j.at("samples"), j.at("build_ms")};
+}
+
+std::string cpu_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "";
+}
+
+nlohmann::json machine_json() {
+  utsname name{};
+  uname(&name);
+  const std::time_t now = std::time(nullptr);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
+  return {{"system", std::string(name.sysname) + " " + name.release},
+          {"architecture", name.machine},
+          {"cpu", cpu_name()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"date", date}};
+}
+
+// Finished shards of an interrupted run: the first line says of what, each further one holds a shard.
+class Partial {
+ public:
+  Partial(std::string path, std::string identity, bool resume) : path_(std::move(path)) {
+    if (path_.empty()) return;
+    if (resume && read(identity)) return;
+    std::ofstream(path_) << nlohmann::json{{"of", identity}}.dump() << "\n";
+  }
+
+  const std::vector<Row>* find(const std::string& shard) const {
+    const auto found = done_.find(shard);
+    return found == done_.end() ? nullptr : &found->second;
+  }
+
+  void keep(const std::string& shard, const std::vector<Row>& rows) {
+    if (path_.empty()) return;
+    nlohmann::json line{{"shard", shard}, {"rows", nlohmann::json::array()}};
+    for (const Row& row : rows) line["rows"].push_back(to_json(row));
+    std::ofstream out(path_, std::ios::app);
+    out << line.dump() << "\n";
+    if (!out.flush()) core::log_once(core::LogLevel::warn, "bench: cannot keep finished parts in " + path_);
+  }
+
+  void drop() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove(path_, ignored);
+  }
+
+ private:
+  bool read(const std::string& identity) {
+    std::ifstream in(path_);
+    std::string line;
+    try {
+      if (!std::getline(in, line) || nlohmann::json::parse(line).at("of") != identity) return false;
+      while (std::getline(in, line)) {
+        const auto j = nlohmann::json::parse(line);
+        auto& rows = done_[j.at("shard")];
+        for (const auto& row : j.at("rows")) rows.push_back(row_from_json(row));
+      }
+    } catch (const nlohmann::json::exception&) {
+      // The last line may have been cut short; what stands before it counts.
+    }
+    return true;
+  }
+
+  std::string path_;
+  std::map<std::string, std::vector<Row>> done_;
+};
+
+// While it lives, SIGINT asks for a stop instead of ending the program; a second one ends it.
+class CatchInterrupt {
+ public:
+  CatchInterrupt() {
+    stop_asked = false;
+    struct sigaction action {};
+    action.sa_handler = [](int) { stop_asked = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
+
+std::string figure(double value) {
+  if (value == 0) return "0";
+  const double size = std::abs(value);
+  if (size >= 1e6) return fmt::format("{:.3g}", value);
+  return size >= 1000 ? fmt::format("{:.0f}", value)
+         : size >= 10 ? fmt::format("{:.1f}", value)
+                      : fmt::format("{:.3g}", value);
+}
+
+}  // namespace
+
+Row summarise(std::string name, std::string device, std::string unit, std::vector<double> samples) {
+  Row row{std::move(name), std::move(device), std::move(unit)};
+  if (samples.empty()) return row;
+  std::sort(samples.begin(), samples.end());
+  const auto n = samples.size();
+  row.samples = static_cast<int>(n);
+  row.median = n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
+  // Ranks j such that the interval from the j-th smallest to the j-th largest holds the median with 95 %: the number of
+  // samples below it is binomial with p = 1/2.
+  double below = std::pow(0.5, static_cast<double>(n)), term = below;
+  std::size_t rank = 0;
+  while (below <= 0.025 && rank < n / 2) {
+    ++rank;
+    term *= static_cast<double>(n - rank + 1) / static_cast<double>(rank);
+    below += term;
+  }
+  const std::size_t j = rank > 0 ? rank - 1 : 0;
+  row.low = samples[j];
+  row.high = samples[n - 1 - j];
+  return row;
+}
+
+std::vector<Row> Context::interleave(const std::string& device, const std::vector<Case>& cases, int repetitions) const {
+  std::vector<std::vector<double>> samples(cases.size());
+  for (int r = 0; r < repetitions; ++r) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (stop_asked) throw Interrupted{};
+      const std::size_t k = (i + static_cast<std::size_t>(r)) % cases.size();
+      samples[k].push_back(cases[k].once());
+    }
+  }
+  std::vector<Row> rows;
+  for (std::size_t k = 0; k < cases.size(); ++k)
+    rows.push_back(summarise(cases[k].name, device, cases[k].unit, samples[k]));
+  return rows;
+}
+
+const std::vector<Suite>& suites() {
+  static const std::vector<Suite> all = {device_suite()};
+  return all;
+}
+
+const Suite& find_suite(std::string_view name) {
+  std::string known;
+  for (const Suite& suite : suites()) {
+    if (suite.name == name) return suite;
+    known += (known.empty() ? "" : ", ") + suite.name;
+  }
+  throw core::UsageError(fmt::format("no suite '{}'; there are: {}", name, known));
+}
+
+Outcome run(const Suite& suite, Context& context) {
+  Outcome out;
+  const CatchInterrupt guard;
+  nlohmann::json devices = nlohmann::json::array();
+  std::string identity = suite.name + (context.options.quick ? " quick" : "");
+  for (const auto& device : context.machine.devices) {
+    const device::Info& info = device->info();
+    identity += " " + info.fingerprint;
+    devices.push_back({{"id", info.id},
+                       {"name", info.name},
+                       {"driver", info.driver},
+                       {"units", info.units},
+                       {"fingerprint", info.fingerprint}});
+  }
+  Partial partial(context.options.partial, identity, context.options.resume);
+  const std::vector<Shard> shards = suite.shards(context);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    if (context.options.progress) {
+      context.options.progress(static_cast<double>(i) / static_cast<double>(shards.size()), shards[i].name);
+    }
+    if (const auto* rows = partial.find(shards[i].name)) {
+      out.rows.insert(out.rows.end(), rows->begin(), rows->end());
+      continue;
+    }
+    try {
+      const std::vector<Row> rows = shards[i].run(context);
+      partial.keep(shards[i].name, rows);
+      out.rows.insert(out.rows.end(), rows.begin(), rows.end());
+    } catch (const Failed& failed) {
+      out.problems.push_back(shards[i].name + ": " + failed.failure.what);
+    } catch (const Interrupted&) {
+      out.interrupted = true;
+      break;
+    }
+  }
+  if (context.options.progress) context.options.progress(1, "");
+  if (!out.interrupted) partial.drop();
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Row& row : out.rows) rows.push_back(to_json(row));
+  out.document = {
+      {"suite", suite.name}, {"quick", context.options.quick},     {"machine", machine_json()}, {"devices", devices},
+      {"rows", rows},        {"summary", suite.summary(out.rows)}, {"problems", out.problems}};
+  return out;
+}
+
+std::string table(const Outcome& outcome) {
+  std::string out = fmt::format("{:<40} {:<8} {:>9}  {:<6} {:>19} {:>4}  {:>6}\n", "what", "device", "median", "unit",
+                                "95 % interval", "n", "build");
+  for (const Row& row : outcome.rows) {
+    out += fmt::format("{:<40.40} {:<8.8} {:>9}  {:<6.6} {:>19} {:>4}  {:>6}\n", row.name, row.device,
+                       figure(row.median), row.unit, figure(row.low) + " - " + figure(row.high), row.samples,
+                       row.build_ms > 0 ? figure(row.build_ms) : "");
+  }
+  return out;
+}
+
+}  // namespace heddle::bench

@@ -1,0 +1,10 @@
+// The suites; each is defined in the file of its name.
+#pragma once
+
+#include "bench/frame.hpp"
+
+namespace heddle::bench {
+
+Suite device_suite();
+
+}  // namespace heddle::bench

@@ -1,0 +1,610 @@
+// OpenCL objects behind typed operations. Every call goes through the driver's own table and every failure through
+// failed().
+#include "device/opencl_device.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include "core/fingerprint.hpp"
+#include "core/log.hpp"
+#include "core/trace.hpp"
+
+namespace heddle::device {
+
+using core::Failure;
+using core::FailureKind;
+using Slots = cl_icd_dispatch;
+
+namespace {
+
+Nanoseconds steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+template <class T>
+T device_value(const Dispatch& cl, cl_device_id device, cl_device_info what) {
+  T value{};
+  cl(&Slots::clGetDeviceInfo, device, what, sizeof value, &value, nullptr);
+  return value;
+}
+
+std::string device_text(const Dispatch& cl, cl_device_id device, cl_device_info what) {
+  size_t size = 0;
+  cl(&Slots::clGetDeviceInfo, device, what, 0, nullptr, &size);
+  std::string text(size, '\0');
+  cl(&Slots::clGetDeviceInfo, device, what, size, text.data(), nullptr);
+  while (!text.empty() && (text.back() == '\0' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+// What an event needs to tell its story to the trace when it is done.
+struct Story {
+  core::TraceKind kind;
+  std::string name, detail;
+};
+
+class OpenClEvent : public EventState {
+ public:
+  OpenClEvent(cl_event event, cl_command_queue queue, FailureKind kind, Nanoseconds queued)
+      : cl_(event), event_(event), queue_(queue), kind_(kind), queued_(queued) {
+    cl_(&Slots::clRetainCommandQueue, queue);
+  }
+
+  cl_event handle() const { return event_.get(); }
+
+  Status wait(Nanoseconds limit) override {
+    if (limit == Nanoseconds::max()) {
+      cl_event event = event_.get();
+      const cl_int code = cl_(&Slots::clWaitForEvents, 1, &event);
+      note_end();
+      if (code == CL_SUCCESS) return core::Done{};
+      const cl_int own = status();
+      return failed(kind_, "clWaitForEvents", own < 0 ? own : code);
+    }
+    cl_(&Slots::clFlush, queue_.get());
+    const Nanoseconds begin = steady_now(),
+                      end = begin > Nanoseconds::max() - limit ? Nanoseconds::max() : begin + limit;
+    while (!done()) {
+      const Nanoseconds now = steady_now();
+      if (now >= end) {
+        return Failure{FailureKind::hang, fmt::format("no completion within {} ms", limit.count() / 1'000'000), ""};
+      }
+      // Spin first, since most commands are short; then sleep for a tenth of what has passed, so that a late answer
+      // stays cheap.
+      if (now - begin > std::chrono::microseconds(50)) {
+        std::this_thread::sleep_for(
+            std::min({(now - begin) / 10, end - now, Nanoseconds(std::chrono::milliseconds(1))}));
+      }
+    }
+    const cl_int code = status();
+    if (code >= 0) return core::Done{};
+    return failed(kind_, "a queued command", code);
+  }
+
+  bool done() override {
+    const bool over = status() <= CL_COMPLETE;
+    if (over) note_end();
+    return over;
+  }
+
+  Result<Times> times() override {
+    if (const cl_int code = status(); code < 0) return failed(kind_, "a queued command", code);
+    if (!done()) throw core::InternalError("times() of a command that is not done");
+    cl_ulong queued = 0, start = 0, end = 0;
+    auto profile = [&](cl_profiling_info what, cl_ulong& out) {
+      return cl_(&Slots::clGetEventProfilingInfo, event_.get(), what, sizeof out, &out, nullptr) == CL_SUCCESS;
+    };
+    if (profile(CL_PROFILING_COMMAND_QUEUED, queued) && profile(CL_PROFILING_COMMAND_START, start) &&
+        profile(CL_PROFILING_COMMAND_END, end) && queued <= start && start <= end) {
+      // The moment of queuing is known on both clocks, so it ties them together.
+      return Times{queued_, queued_ + Nanoseconds(start - queued), queued_ + Nanoseconds(end - queued)};
+    }
+    return Times{queued_, queued_, Nanoseconds(end_.load())};
+  }
+
+  void notify(std::function<void()> callback) override {
+    auto* box = new std::function<void()>(std::move(callback));
+    auto call = [](cl_event, cl_int, void* data) {
+      std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(data));
+      (*owned)();
+    };
+    void(CL_CALLBACK * function)(cl_event, cl_int, void*) = call;
+    const cl_int code = cl_(&Slots::clSetEventCallback, event_.get(), CL_COMPLETE, function, box);
+    if (code == CL_SUCCESS) {
+      cl_(&Slots::clFlush, queue_.get());
+      return;
+    }
+    std::unique_ptr<std::function<void()>> owned(box);  // no callbacks here: wait in place of them
+    (void)EventState::wait();
+    (*owned)();
+  }
+
+ private:
+  cl_int status() const {
+    cl_int value = CL_QUEUED;
+    const cl_int code =
+        cl_(&Slots::clGetEventInfo, event_.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof value, &value, nullptr);
+    return code == CL_SUCCESS ? value : code;
+  }
+  void note_end() {
+    Nanoseconds::rep none = 0;
+    end_.compare_exchange_strong(none, steady_now().count());
+  }
+
+  Dispatch cl_;
+  OwnedEvent event_;
+  OwnedQueue queue_;  // the event may outlive the Queue that made it
+  FailureKind kind_;
+  Nanoseconds queued_;
+  std::atomic<Nanoseconds::rep> end_{0};  // as the host saw it, for drivers without profiling
+};
+
+class OpenClBuffer : public Buffer {
+ public:
+  OpenClBuffer(cl_mem memory, Bytes size, std::byte* wrapped) : Buffer(size), memory_(memory), wrapped_(wrapped) {}
+  cl_mem handle() const { return memory_.get(); }
+  std::byte* wrapped() const { return wrapped_; }
+
+ private:
+  OwnedMemory memory_;
+  std::byte* wrapped_;  // the host memory that this buffer is, or nullptr
+};
+
+// Host memory that the driver locked: a mapped CL_MEM_ALLOC_HOST_PTR buffer, mapped until it goes.
+class OpenClLocked : public LockedMemory {
+ public:
+  OpenClLocked(OwnedMemory memory, OwnedQueue queue, void* data, Bytes size)
+      : memory_(std::move(memory)), queue_(std::move(queue)) {
+    bytes_ = {static_cast<std::byte*>(data), size};
+  }
+  ~OpenClLocked() override {
+    const Dispatch cl(queue_.get());
+    cl(&Slots::clEnqueueUnmapMemObject, queue_.get(), memory_.get(), bytes_.data(), 0, nullptr, nullptr);
+    cl(&Slots::clFinish, queue_.get());
+  }
+
+ private:
+  OwnedMemory memory_;
+  OwnedQueue queue_;
+};
+
+class OpenClKernel : public Kernel {
+ public:
+  OpenClKernel(OwnedKernel kernel, std::string name, KernelLimits limits)
+      : Kernel(std::move(name)), kernel_(std::move(kernel)), limits_(limits) {}
+  KernelLimits limits() const override { return limits_; }
+  cl_kernel handle() const { return kernel_.get(); }
+
+ private:
+  OwnedKernel kernel_;
+  KernelLimits limits_;
+};
+
+class OpenClProgram : public Program {
+ public:
+  OpenClProgram(OwnedProgram program, cl_device_id device) : program_(std::move(program)), device_(device) {}
+
+  Result<std::unique_ptr<Kernel>> kernel(const std::string& name) override {
+    const Dispatch cl(program_.get());
+    cl_int code = CL_SUCCESS;
+    OwnedKernel kernel(cl(&Slots::clCreateKernel, program_.get(), name.c_str(), &code));
+    if (!kernel) {
+      Failure failure = failed(FailureKind::build, "clCreateKernel", code);
+      failure.what += " for kernel " + name;
+      return failure;
+    }
+    auto of_group = [&](cl_kernel_work_group_info what, auto& out) {
+      cl(&Slots::clGetKernelWorkGroupInfo, kernel.get(), device_, what, sizeof out, &out, nullptr);
+    };
+    size_t group = 1, preferred = 1;
+    cl_ulong local = 0;
+    cl_uint arguments = 0;
+    of_group(CL_KERNEL_WORK_GROUP_SIZE, group);
+    of_group(CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, preferred);
+    of_group(CL_KERNEL_LOCAL_MEM_SIZE, local);
+    cl(&Slots::clGetKernelInfo, kernel.get(), CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, nullptr);
+    return std::unique_ptr<Kernel>(new OpenClKernel(
+        std::move(kernel), name,
+        {static_cast<std::int64_t>(group), static_cast<std::int64_t>(preferred), local, static_cast<int>(arguments)}));
+  }
+
+ private:
+  OwnedProgram program_;
+  cl_device_id device_;
+};
+
+// A handle of ours as the backend's own type; another backend's is our bug.
+template <class T, class Base>
+T& own(Base& object) {
+  auto* mine = dynamic_cast<T*>(&object);
+  if (!mine) throw core::InternalError("an object of another device was given to an OpenCL queue");
+  return *mine;
+}
+
+void check_range(const Buffer& buffer, Bytes at, Bytes size) {
+  if (at > buffer.size() || size > buffer.size() - at) {
+    throw core::UsageError(
+        fmt::format("bytes {} to {} of a buffer of {} bytes: outside of it", at, at + size, buffer.size()));
+  }
+}
+
+class OpenClQueue : public Queue {
+ public:
+  OpenClQueue(OwnedQueue queue, std::string track)
+      : cl_(queue.get()), queue_(std::move(queue)), track_(std::move(track)) {}
+
+  Result<Event> launch(const Run& run, Waits waits) override {
+    const auto& kernel = own<OpenClKernel>(run.kernel);
+    if (static_cast<int>(run.arguments.size()) != kernel.limits().arguments) {
+      throw core::UsageError(fmt::format("kernel {}: {} arguments given, {} expected", kernel.name(),
+                                         run.arguments.size(), kernel.limits().arguments));
+    }
+    for (std::size_t k = 0; k < run.arguments.size(); ++k) {
+      if (const cl_int code = set_argument(kernel.handle(), static_cast<cl_uint>(k), run.arguments[k]);
+          code != CL_SUCCESS) {
+        Failure failure = failed(FailureKind::launch, "clSetKernelArg", code);
+        failure.what += fmt::format(" for argument {} of kernel {}", k, kernel.name());
+        return failure;
+      }
+    }
+    size_t offset[3], global[3], local[3];
+    cl_uint dimensions = 1;
+    for (int d = 0; d < 3; ++d) {
+      offset[d] = static_cast<size_t>(run.range.offset[d]);
+      global[d] = static_cast<size_t>(run.range.global[d]);
+      local[d] = static_cast<size_t>(run.range.local[d]);
+      if (global[d] > 1 || offset[d] > 0) dimensions = static_cast<cl_uint>(d) + 1;
+    }
+    const bool shifted = offset[0] || offset[1] || offset[2];
+    const size_t* from = shifted ? offset : nullptr;  // PoCL compiles a separate form for launches with an offset
+    return queue(
+        FailureKind::launch, "clEnqueueNDRangeKernel", waits,
+        [&](cl_uint n, const cl_event* list, cl_event* event) {
+          return cl_(&Slots::clEnqueueNDRangeKernel, queue_.get(), kernel.handle(), dimensions, from, global, local, n,
+                     list, event);
+        },
+        [&] {
+          return Story{core::TraceKind::slice, kernel.name(),
+                       fmt::format("{}x{}x{} items at {},{},{}", global[0], global[1], global[2], offset[0], offset[1],
+                                   offset[2])};
+        });
+  }
+
+  Result<Event> copy_in(Buffer& to, Bytes at, std::span<const std::byte> from, Waits waits) override {
+    check_range(to, at, from.size());
+    const auto& buffer = own<OpenClBuffer>(to);
+    if (buffer.wrapped() && from.data() == buffer.wrapped() + at)
+      return show(buffer, at, from.size(), CL_MAP_WRITE, waits);
+    return queue(
+        FailureKind::transfer, "clEnqueueWriteBuffer", waits,
+        [&](cl_uint n, const cl_event* list, cl_event* event) {
+          return cl_(&Slots::clEnqueueWriteBuffer, queue_.get(), buffer.handle(), CL_FALSE, at, from.size(),
+                     from.data(), n, list, event);
+        },
+        [&] {
+          return Story{core::TraceKind::transfer, "copy in", fmt::format("{} bytes", from.size())};
+        });
+  }
+
+  Result<Event> copy_out(std::span<std::byte> to, Buffer& from, Bytes at, Waits waits) override {
+    check_range(from, at, to.size());
+    const auto& buffer = own<OpenClBuffer>(from);
+    if (buffer.wrapped() && to.data() == buffer.wrapped() + at) return show(buffer, at, to.size(), CL_MAP_READ, waits);
+    return queue(
+        FailureKind::transfer, "clEnqueueReadBuffer", waits,
+        [&](cl_uint n, const cl_event* list, cl_event* event) {
+          return cl_(&Slots::clEnqueueReadBuffer, queue_.get(), buffer.handle(), CL_FALSE, at, to.size(), to.data(), n,
+                     list, event);
+        },
+        [&] {
+          return Story{core::TraceKind::transfer, "copy out", fmt::format("{} bytes", to.size())};
+        });
+  }
+
+  Result<Event> copy(Buffer& to, Bytes to_at, Buffer& from, Bytes from_at, Bytes size, Waits waits) override {
+    check_range(to, to_at, size);
+    check_range(from, from_at, size);
+    return queue(
+        FailureKind::transfer, "clEnqueueCopyBuffer", waits,
+        [&](cl_uint n, const cl_event* list, cl_event* event) {
+          return cl_(&Slots::clEnqueueCopyBuffer, queue_.get(), own<OpenClBuffer>(from).handle(),
+                     own<OpenClBuffer>(to).handle(), from_at, to_at, size, n, list, event);
+        },
+        [&] {
+          return Story{core::TraceKind::transfer, "copy", fmt::format("{} bytes", size)};
+        });
+  }
+
+  Result<Event> fill(Buffer& to, Bytes at, Bytes size, std::byte value, Waits waits) override {
+    check_range(to, at, size);
+    return queue(
+        FailureKind::transfer, "clEnqueueFillBuffer", waits,
+        [&](cl_uint n, const cl_event* list, cl_event* event) {
+          return cl_(&Slots::clEnqueueFillBuffer, queue_.get(), own<OpenClBuffer>(to).handle(), &value, 1, at, size, n,
+                     list, event);
+        },
+        [&] {
+          return Story{core::TraceKind::transfer, "fill", fmt::format("{} bytes", size)};
+        });
+  }
+
+  Status flush() override { return status("clFlush", cl_(&Slots::clFlush, queue_.get())); }
+  Status finish() override { return status("clFinish", cl_(&Slots::clFinish, queue_.get())); }
+
+ private:
+  static Status status(const char* call, cl_int code) {
+    if (code == CL_SUCCESS) return core::Done{};
+    return failed(FailureKind::launch, call, code);
+  }
+
+  cl_int set_argument(cl_kernel kernel, cl_uint k, const Argument& argument) {
+    auto set = [&](size_t size, const void* value) { return cl_(&Slots::clSetKernelArg, kernel, k, size, value); };
+    if (const auto* bytes = std::get_if<Scalar>(&argument)) return set(bytes->size(), bytes->data());
+    if (const auto* local = std::get_if<LocalMemory>(&argument)) return set(local->size, nullptr);
+    const cl_mem memory = own<OpenClBuffer>(*std::get<BufferArgument>(argument).buffer).handle();
+    return set(sizeof memory, &memory);
+  }
+
+  // Makes the host and the device agree on wrapped memory; no bytes move where they are one.
+  Result<Event> show(const OpenClBuffer& buffer, Bytes at, Bytes size, cl_map_flags flags, Waits waits) {
+    std::vector<cl_event> list = handles(waits);
+    cl_int code = CL_SUCCESS;
+    void* mapped = cl_(&Slots::clEnqueueMapBuffer, queue_.get(), buffer.handle(), CL_FALSE, flags, at, size,
+                       static_cast<cl_uint>(list.size()), list.empty() ? nullptr : list.data(), nullptr, &code);
+    if (!mapped) return failed(FailureKind::transfer, "clEnqueueMapBuffer", code);
+    return queue(
+        FailureKind::transfer, "clEnqueueUnmapMemObject", {},
+        [&](cl_uint n, const cl_event* none, cl_event* event) {
+          return cl_(&Slots::clEnqueueUnmapMemObject, queue_.get(), buffer.handle(), mapped, n, none, event);
+        },
+        [&] {
+          return Story{core::TraceKind::transfer, "show", fmt::format("{} bytes in place", size)};
+        });
+  }
+
+  static std::vector<cl_event> handles(Waits waits) {
+    std::vector<cl_event> out;
+    for (const Event& wait : waits) out.push_back(own<OpenClEvent>(*wait).handle());
+    return out;
+  }
+
+  template <class Enqueue, class Tell>
+  Result<Event> queue(FailureKind kind, const char* call, Waits waits, Enqueue enqueue, Tell tell) {
+    const std::vector<cl_event> list = handles(waits);
+    cl_event event = nullptr;
+    const Nanoseconds now = steady_now();
+    const cl_int code = enqueue(static_cast<cl_uint>(list.size()), list.empty() ? nullptr : list.data(), &event);
+    if (code != CL_SUCCESS) return failed(kind, call, code);
+    auto out = std::make_shared<OpenClEvent>(event, queue_.get(), kind, now);
+    if (core::trace()) {
+      // The callback holds the event until it is done; by then its times are known.
+      out->notify([event_state = Event(out), track = track_, story = tell()] {
+        core::TraceSink* sink = core::trace();
+        if (!sink) return;
+        if (auto t = event_state->times()) {
+          sink->add({story.kind, track, story.name, story.detail, t->start, t->duration()});
+        }
+      });
+    }
+    return Event(out);
+  }
+
+  Dispatch cl_;
+  OwnedQueue queue_;
+  std::string track_;
+};
+
+class OpenClDevice : public Device {
+ public:
+  OpenClDevice(cl_device_id handle, OwnedSubDevice owned, OwnedContext context, Info info, BuildCache cache)
+      : cl_(context.get()),
+        handle_(handle),
+        owned_(std::move(owned)),
+        context_(std::move(context)),
+        cache_(std::move(cache)) {
+    info_ = std::move(info);
+  }
+
+  Result<std::unique_ptr<Buffer>> allocate(Bytes size) override {
+    return make_buffer(size, CL_MEM_READ_WRITE, nullptr);
+  }
+
+  Result<std::unique_ptr<Buffer>> wrap(std::span<std::byte> memory) override {
+    if (info_.space != host_memory) {
+      return Failure{FailureKind::unsupported, info_.id + " has memory of its own and cannot work on the host's", ""};
+    }
+    return make_buffer(memory.size(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, memory.data());
+  }
+
+  Result<std::unique_ptr<LockedMemory>> lock(Bytes size) override {
+    auto queue = make_queue(0);
+    if (!queue) return queue.failure();
+    cl_int code = CL_SUCCESS;
+    OwnedMemory memory(
+        cl_(&Slots::clCreateBuffer, context_.get(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, nullptr, &code));
+    if (!memory) return failed(FailureKind::allocation, "clCreateBuffer", code);
+    void* data = cl_(&Slots::clEnqueueMapBuffer, queue->get(), memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                     size, 0, nullptr, nullptr, &code);
+    if (!data) return failed(FailureKind::allocation, "clEnqueueMapBuffer", code);
+    return std::unique_ptr<LockedMemory>(new OpenClLocked(std::move(memory), std::move(*queue), data, size));
+  }
+
+  Result<std::unique_ptr<Program>> build(const Source& source) override {
+    const Nanoseconds begin = steady_now();
+    // A source that includes files is more than its text, so it is never taken from the cache.
+    const bool cacheable = source.text.find("#include") == std::string::npos;
+    const std::string key = core::Fingerprint().add(info_.fingerprint).add(source.text).add(source.options).hex();
+    OwnedProgram program;
+    bool from_cache = false;
+    std::string log;
+    if (cacheable) {
+      if (auto binary = cache_.load(key)) program = from_binary(*binary, source.options);
+      from_cache = static_cast<bool>(program);
+    }
+    if (!program) {
+      const char* text = source.text.data();
+      const size_t size = source.text.size();
+      cl_int code = CL_SUCCESS;
+      program = OwnedProgram(cl_(&Slots::clCreateProgramWithSource, context_.get(), 1, &text, &size, &code));
+      if (!program) return failed(FailureKind::build, "clCreateProgramWithSource", code);
+      code = compile(program.get(), source.options);
+      log = build_log(program.get());
+      if (code != CL_SUCCESS) {
+        Failure failure = failed(FailureKind::build, "clBuildProgram", code);
+        failure.log = log;
+        return failure;
+      }
+      if (cacheable && cache_.enabled()) keep(key, program.get());
+    }
+    auto out = std::make_unique<OpenClProgram>(std::move(program), handle_);
+    out->log = log;
+    out->from_cache = from_cache;
+    out->build_time = steady_now() - begin;
+    if (core::TraceSink* sink = core::trace()) {
+      sink->add({core::TraceKind::build, info_.id, "build", from_cache ? "from the cache" : "from source", begin,
+                 out->build_time});
+    }
+    return std::unique_ptr<Program>(std::move(out));
+  }
+
+  Result<std::unique_ptr<Queue>> open_queue() override {
+    auto queue = make_queue(CL_QUEUE_PROFILING_ENABLE);
+    if (!queue) return queue.failure();
+    return std::unique_ptr<Queue>(new OpenClQueue(std::move(*queue), info_.id));
+  }
+
+  Nanoseconds now() override { return steady_now(); }
+
+  std::optional<Nanoseconds> cpu_time() override {
+    if (info_.kind != Kind::cpu) return std::nullopt;
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return std::chrono::seconds(t.tv_sec) + Nanoseconds(t.tv_nsec);
+  }
+
+ private:
+  Result<std::unique_ptr<Buffer>> make_buffer(Bytes size, cl_mem_flags flags, std::byte* host) {
+    cl_int code = CL_SUCCESS;
+    cl_mem memory = cl_(&Slots::clCreateBuffer, context_.get(), flags, size, host, &code);
+    if (memory) return std::unique_ptr<Buffer>(new OpenClBuffer(memory, size, host));
+    Failure failure = failed(FailureKind::allocation, "clCreateBuffer", code);
+    failure.what += fmt::format(" for {} bytes on {}", size, info_.id);
+    return failure;
+  }
+
+  Result<OwnedQueue> make_queue(cl_command_queue_properties properties) {
+    cl_int code = CL_SUCCESS;
+    OwnedQueue queue;
+    if (cl_.has(&Slots::clCreateCommandQueueWithProperties)) {
+      const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
+      queue = OwnedQueue(cl_(&Slots::clCreateCommandQueueWithProperties, context_.get(), handle_, list, &code));
+    }
+    if (!queue) queue = OwnedQueue(cl_(&Slots::clCreateCommandQueue, context_.get(), handle_, properties, &code));
+    if (!queue) return failed(FailureKind::launch, "clCreateCommandQueue", code);
+    return queue;
+  }
+
+  cl_int compile(cl_program program, const std::string& options) {
+    return cl_(&Slots::clBuildProgram, program, 1, &handle_, options.c_str(), nullptr, nullptr);
+  }
+
+  std::string build_log(cl_program program) {
+    size_t size = 0;
+    cl_(&Slots::clGetProgramBuildInfo, program, handle_, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
+    std::string log(size, '\0');
+    cl_(&Slots::clGetProgramBuildInfo, program, handle_, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+    while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
+    return log;
+  }
+
+  OwnedProgram from_binary(const std::vector<std::byte>& binary, const std::string& options) {
+    const size_t size = binary.size();
+    const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
+    cl_int code = CL_SUCCESS;
+    OwnedProgram program(
+        cl_(&Slots::clCreateProgramWithBinary, context_.get(), 1, &handle_, &size, &bytes, nullptr, &code));
+    if (program && compile(program.get(), options) == CL_SUCCESS) return program;
+    core::log(core::LogLevel::info, info_.id + " refused a cached build; building from source");
+    return {};
+  }
+
+  void keep(const std::string& key, cl_program program) {
+    size_t size = 0;
+    if (cl_(&Slots::clGetProgramInfo, program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS ||
+        size == 0) {
+      return;
+    }
+    std::vector<std::byte> binary(size);
+    auto* bytes = reinterpret_cast<unsigned char*>(binary.data());
+    if (cl_(&Slots::clGetProgramInfo, program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, nullptr) == CL_SUCCESS) {
+      cache_.store(key, binary);
+    }
+  }
+
+  Dispatch cl_;
+  cl_device_id handle_;
+  OwnedSubDevice owned_;
+  OwnedContext context_;
+  BuildCache cache_;
+};
+
+}  // namespace
+
+Info describe(const Platform& platform, cl_device_id device, const std::string& parent) {
+  const Dispatch& cl = platform.cl;
+  Info info;
+  info.name = device_text(cl, device, CL_DEVICE_NAME);
+  info.vendor = device_text(cl, device, CL_DEVICE_VENDOR);
+  size_t size = 0;
+  cl(&Slots::clGetPlatformInfo, platform.handle, CL_PLATFORM_NAME, 0, nullptr, &size);
+  std::string platform_name(size, '\0');
+  cl(&Slots::clGetPlatformInfo, platform.handle, CL_PLATFORM_NAME, size, platform_name.data(), nullptr);
+  while (!platform_name.empty() && platform_name.back() == '\0') platform_name.pop_back();
+  info.driver = platform_name + " " + device_text(cl, device, CL_DRIVER_VERSION);
+  const auto type = device_value<cl_device_type>(cl, device, CL_DEVICE_TYPE);
+  info.kind = type & CL_DEVICE_TYPE_CPU ? Kind::cpu : type & CL_DEVICE_TYPE_GPU ? Kind::gpu : Kind::accelerator;
+  info.units = static_cast<int>(device_value<cl_uint>(cl, device, CL_DEVICE_MAX_COMPUTE_UNITS));
+  info.memory = device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  info.largest_buffer = device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  info.local_memory = device_value<cl_ulong>(cl, device, CL_DEVICE_LOCAL_MEM_SIZE);
+  info.largest_group = static_cast<std::int64_t>(device_value<size_t>(cl, device, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+  struct Extents {
+    size_t of[8];  // three are asked for by the standard; room for a device with more dimensions
+  };
+  const auto extents = device_value<Extents>(cl, device, CL_DEVICE_MAX_WORK_ITEM_SIZES);
+  for (int d = 0; d < 3; ++d) info.largest_extents[d] = static_cast<std::int64_t>(extents.of[d]);
+  info.fp64 = device_value<cl_device_fp_config>(cl, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
+  info.parent = parent;
+  info.fingerprint =
+      core::Fingerprint()
+          .add(info.vendor)
+          .add(info.name)
+          .add(info.driver)
+          .add(static_cast<unsigned long long>(info.units))
+          // A CPU's memory is what PoCL finds free at the moment (3 GB and 6 GB were seen within minutes).
+          .add(info.kind == Kind::cpu ? 0 : info.memory)
+          .add(parent)
+          .hex();
+  return info;
+}
+
+Result<std::unique_ptr<Device>> open_device(const Platform& platform, cl_device_id handle, OwnedSubDevice owned,
+                                            Info info, BuildCache cache) {
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              reinterpret_cast<cl_context_properties>(platform.handle), 0};
+  cl_int code = CL_SUCCESS;
+  OwnedContext context(platform.cl(&Slots::clCreateContext, properties, 1, &handle, nullptr, nullptr, &code));
+  if (!context) {
+    Failure failure = failed(FailureKind::unsupported, "clCreateContext", code);
+    failure.what += " on " + info.name;
+    return failure;
+  }
+  return std::unique_ptr<Device>(
+      new OpenClDevice(handle, std::move(owned), std::move(context), std::move(info), std::move(cache)));
+}
+
+}  // namespace heddle::device

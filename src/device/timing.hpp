@@ -1,0 +1,33 @@
+// How long a launch really took, and whether the answer can be trusted.
+#pragma once
+
+#include "core/slice.hpp"
+#include "device/device.hpp"
+
+namespace heddle::device {
+
+// Which clock to believe on a device, and how far. Measured once per device (facts.hpp).
+struct Clock {
+  enum class Source { event, host };
+  Source source = Source::host;
+  Nanoseconds resolution{1};  // smallest step seen
+  Nanoseconds noise{0};       // median deviation over repeated launches of one short kernel
+};
+
+// CPU time against wall time on a CPU device: what another program took away shows as a low ratio.
+class CpuWatch {
+ public:
+  explicit CpuWatch(Device& device);
+  // CPU time of this process since then / (`busy` x units that `groups` groups can fill), at most 1; 1 for other
+  // devices.
+  double ratio(Nanoseconds busy, std::int64_t groups) const;
+
+ private:
+  Device& device_;
+  std::optional<Nanoseconds> begin_;
+};
+
+// Launches a prepared run, waits for it and times it by the clock. `points` is what the sample says it computed.
+Result<core::Sample> timed(Device& device, Queue& queue, const Run& run, std::int64_t points, const Clock& clock);
+
+}  // namespace heddle::device

@@ -1,0 +1,25 @@
+// The commands of the program, each in the file of its name. A command adds itself to the command line; what it does
+// runs when it was chosen, and sets the exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "core/settings.hpp"
+
+namespace heddle::front::cli {
+
+// What every command is given. Exit codes: 0 all right, 1 something failed, 2 the caller's mistake.
+struct Environment {
+  const core::Settings& settings;
+  const core::Lookup& lookup;
+  int& exit_code;
+};
+
+void add_devices_command(CLI::App& app, const Environment& environment);
+void add_demo_command(CLI::App& app, const Environment& environment);
+void add_bench_command(CLI::App& app, const Environment& environment);
+
+// Writes a file as a whole or not at all. UsageError where that cannot be done.
+void write_file(const std::string& path, const std::string& content);
+
+}  // namespace heddle::front::cli

@@ -1,0 +1,115 @@
+// `heddle demo`: the main job on every device, checked; it grows with every part of Heddle.
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "device/facts.hpp"
+#include "front/cli/commands.hpp"
+#include "front/cli/devices.hpp"
+#include "workloads/on_device.hpp"
+
+namespace heddle::front::cli {
+
+namespace {
+
+double milliseconds(core::Nanoseconds t) { return core::seconds(t) * 1e3; }
+
+// "0.12 ms", or why there is no time; `wrong` collects what the reference disagrees with.
+std::string run_checked(workloads::OnDevice& there, const std::vector<workloads::Piece>& pieces,
+                        const workloads::Instance& expected, std::vector<std::string>& wrong) {
+  if (pieces.empty()) return "-";
+  auto run = [&]() -> core::Result<core::Nanoseconds> {
+    if (auto ready = there.reset(); !ready) return ready.failure();
+    return there.run_all(pieces);
+  };
+  auto first = run();  // touches memory; the second one counts
+  auto took = first ? run() : std::move(first);
+  if (!took) {
+    wrong.push_back(took.failure().what + (took.failure().log.empty() ? "" : "\n" + took.failure().log));
+    return "failed";
+  }
+  auto verdict = there.check(expected);
+  if (!verdict) wrong.push_back(verdict.failure().what);
+  if (verdict && *verdict) wrong.push_back(**verdict);
+  if (!verdict || *verdict) return "wrong";
+  return fmt::format("{:.2f}", milliseconds(*took));
+}
+
+struct Choice {
+  std::string size = "default";
+  int slices = 8;
+  std::uint64_t seed = 1;
+  std::vector<std::string> workloads;
+};
+
+// Returns the number of runs that failed.
+int demonstrate(const Choice& choice, device::Machine& machine) {
+  std::vector<const workloads::Workload*> chosen;
+  for (const std::string& name : choice.workloads) chosen.push_back(&workloads::find(name));
+  if (chosen.empty()) chosen = workloads::all();
+  int failures = 0, runs = 0;
+  std::cout << fmt::format("{:<13} {:<11} {:<17} {:<8} {:>10} {:>12}  {}\n", "workload", "input", "variant", "device",
+                           "whole ms", fmt::format("{} slices", choice.slices), "result");
+  for (const workloads::Workload* w : chosen) {
+    for (const std::string& input : w->inputs) {
+      const workloads::Instance instance = w->make(workloads::parse_size(choice.size), input, choice.seed);
+      workloads::Instance expected = instance;
+      w->reference(expected);
+      for (auto& d : machine.devices) {
+        auto there = workloads::OnDevice::open(*d, *w, instance);
+        if (!there) {
+          std::cout << fmt::format("{:<13} {:<11} {:<17} {:<8} {}\n", w->name, input, "", d->info().id,
+                                   there.failure().what);
+          ++failures;
+          continue;
+        }
+        for (std::size_t v = 0; v < w->variants.size(); ++v) {
+          std::vector<std::string> wrong;
+          const std::string whole = run_checked(**there, workloads::pieces(*w, v, instance.space, 1), expected, wrong);
+          const std::string sliced =
+              run_checked(**there, workloads::pieces(*w, v, instance.space, choice.slices), expected, wrong);
+          std::cout << fmt::format("{:<13} {:<11} {:<17} {:<8} {:>10} {:>12}  {}\n", w->name, input,
+                                   w->variants[v].name, d->info().id, whole, sliced, wrong.empty() ? "right" : "WRONG")
+                    << std::flush;
+          for (const std::string& line : wrong) std::cout << "    " << line << "\n";
+          failures += wrong.empty() ? 0 : 1;
+          ++runs;
+        }
+      }
+    }
+  }
+  std::cout << fmt::format("\n{} of {} runs agree with the host reference.\n", runs - failures, runs);
+  return failures;
+}
+
+}  // namespace
+
+void add_demo_command(CLI::App& app, const Environment& environment) {
+  CLI::App* command =
+      app.add_subcommand("demo", "Run the workloads on every device, whole and in slices, and check them");
+  command->footer(
+      "Each variant of each workload runs as one launch and as several, on fresh poisoned outputs, and is compared "
+      "with\n"
+      "the host reference. '-': that variant cannot be cut yet, or does not fit that size.");
+  auto choice = std::make_shared<Choice>();
+  command->add_option("workloads", choice->workloads, "Only these workloads (default: all)");
+  command->add_option("--size", choice->size, "tiny, default or large")->capture_default_str();
+  command->add_option("--slices", choice->slices, "Slices of a launch")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->add_option("--seed", choice->seed, "Seed of the inputs")->capture_default_str();
+  command->callback([=] {
+    workloads::parse_size(choice->size);  // bad input is told before the devices are opened
+    for (const std::string& name : choice->workloads) workloads::find(name);
+    device::Machine machine = device::open_machine(environment.settings, environment.lookup);
+    if (machine.devices.empty()) {
+      std::cerr << "heddle: " << no_devices_text() << "\n";
+      environment.exit_code = 1;
+      return;
+    }
+    std::cout << device_table(machine, environment.settings) << "\n";
+    if (demonstrate(*choice, machine) > 0) environment.exit_code = 1;
+  });
+}
+
+}  // namespace heddle::front::cli

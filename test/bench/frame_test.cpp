@@ -1,0 +1,124 @@
+// The bench frame: statistics with known answers, fair interleaving, results that survive an interruption.
+#include "bench/frame.hpp"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "test/temporary_folder.hpp"
+
+namespace heddle::bench {
+namespace {
+
+std::vector<double> one_to(int n) {
+  std::vector<double> out;
+  for (int i = n; i >= 1; --i) out.push_back(i);
+  return out;
+}
+
+TEST(Summarise, MedianAndIntervalByOrderStatistics) {
+  const Row nine = summarise("n", "d", "u", one_to(9));  // known: ranks 2 and 8 give 96.1 %
+  EXPECT_EQ(nine.median, 5);
+  EXPECT_EQ(nine.low, 2);
+  EXPECT_EQ(nine.high, 8);
+  const Row twenty = summarise("n", "d", "u", one_to(20));  // ranks 6 and 15 give 95.9 %
+  EXPECT_EQ(twenty.median, 10.5);
+  EXPECT_EQ(twenty.low, 6);
+  EXPECT_EQ(twenty.high, 15);
+  const Row five = summarise("n", "d", "u", one_to(5));  // too few for 95 %: the whole range
+  EXPECT_EQ(five.low, 1);
+  EXPECT_EQ(five.high, 5);
+  EXPECT_EQ(summarise("n", "d", "u", {}).samples, 0);
+}
+
+struct Frame : testing::Test {
+  device::Machine machine;
+  core::Settings settings;
+  Options options;
+};
+
+TEST_F(Frame, InterleavesAndRotates) {
+  std::string order;
+  Context context{machine, settings, options};
+  const auto rows = context.interleave("d",
+                                       {{"a", "ms", [&] { return order += 'a', 1.0; }},
+                                        {"b", "ms", [&] { return order += 'b', 2.0; }},
+                                        {"c", "ms", [&] { return order += 'c', 3.0; }}},
+                                       3);
+  EXPECT_EQ(order, "abcbcacab");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1].median, 2);
+  EXPECT_EQ(rows[1].samples, 3);
+}
+
+Suite suite_of(std::vector<std::string>& ran, const std::string& fails, const std::string& interrupts) {
+  return {"test", "",
+          [&ran, fails, interrupts](Context&) {
+            std::vector<Shard> shards;
+            for (const std::string name : {"one", "two", "three"}) {
+              shards.push_back({name, [&ran, name, fails, interrupts](Context& c) -> std::vector<Row> {
+                                  ran.push_back(name);
+                                  if (name == fails) throw Failed{{core::FailureKind::launch, "it broke", ""}};
+                                  if (name == interrupts) std::raise(SIGINT);
+                                  return c.interleave("d", {{name, "ms", [] { return 4.0; }}}, 2);
+                                }});
+            }
+            return shards;
+          },
+          [](const std::vector<Row>& rows) {
+            return nlohmann::json{{"count", rows.size()}};
+          }};
+}
+
+TEST_F(Frame, AnInterruptedRunGoesOnWhereItStopped) {
+  TemporaryFolder folder;
+  options.partial = folder.path("x.partial");
+  Context context{machine, settings, options};
+  std::vector<std::string> ran;
+  const Outcome first = run(suite_of(ran, "", "two"), context);
+  EXPECT_TRUE(first.interrupted);
+  EXPECT_EQ(first.rows.size(), 1u);
+  EXPECT_EQ(ran, (std::vector<std::string>{"one", "two"}));
+  {
+    std::ofstream cut(options.partial, std::ios::app);
+    cut << R"({"shard":"three","ro)";  // a crash while writing
+  }
+  ran.clear();
+  options.resume = true;
+  const Outcome second = run(suite_of(ran, "", ""), context);
+  EXPECT_FALSE(second.interrupted);
+  EXPECT_EQ(ran, (std::vector<std::string>{"two", "three"}));
+  EXPECT_EQ(second.rows.size(), 3u);
+  EXPECT_EQ(second.document.at("summary").at("count"), 3);
+  EXPECT_FALSE(std::filesystem::exists(options.partial));
+}
+
+TEST_F(Frame, ARunOfSomethingElseIsNotResumed) {
+  TemporaryFolder folder;
+  options.partial = folder.write("x.partial", "{\"of\":\"other\"}\n{\"shard\":\"one\",\"rows\":[]}\n");
+  options.resume = true;
+  Context context{machine, settings, options};
+  std::vector<std::string> ran;
+  run(suite_of(ran, "", ""), context);
+  EXPECT_EQ(ran.size(), 3u);
+}
+
+TEST_F(Frame, AFailedShardIsNamedAndTheOthersGoOn) {
+  Context context{machine, settings, options};
+  std::vector<std::string> ran;
+  const Outcome outcome = run(suite_of(ran, "two", ""), context);
+  EXPECT_EQ(outcome.rows.size(), 2u);
+  EXPECT_EQ(outcome.problems, std::vector<std::string>{"two: it broke"});
+  EXPECT_EQ(outcome.document.at("problems").size(), 1u);
+}
+
+TEST_F(Frame, TablesFitInAHundredColumns) {
+  Outcome outcome;
+  outcome.rows = {
+      {std::string(80, 'x'), std::string(30, 'd'), "GB/s and more", 123456.789, 0.000012345, 1e12, 1000, 12345.6}};
+  std::istringstream lines(table(outcome));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+}  // namespace
+}  // namespace heddle::bench

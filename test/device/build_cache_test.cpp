@@ -1,0 +1,84 @@
+// The build cache: what comes out is what went in, or nothing.
+#include "device/build_cache.hpp"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "test/temporary_folder.hpp"
+
+namespace heddle::device {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::byte> binary(std::size_t size, int salt) {
+  std::vector<std::byte> out(size);
+  for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<std::byte>(i * 31 + static_cast<std::size_t>(salt));
+  return out;
+}
+
+TEST(BuildCache, GivesBackWhatWasStored) {
+  TemporaryFolder folder;
+  const BuildCache cache(folder.path("below/build"), 1 << 20);
+  EXPECT_FALSE(cache.load("key"));
+  cache.store("key", binary(1000, 1));
+  EXPECT_EQ(cache.load("key"), binary(1000, 1));
+  cache.store("key", binary(500, 2));
+  EXPECT_EQ(cache.load("key"), binary(500, 2));
+  struct stat status {};
+  stat(folder.path("below/build/key").c_str(), &status);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+TEST(BuildCache, ADamagedFileIsAsGoodAsNone) {
+  TemporaryFolder folder;
+  const BuildCache cache(folder.path(), 1 << 20);
+  cache.store("key", binary(1000, 1));
+  std::string all;
+  {
+    std::ifstream in(folder.path("key"), std::ios::binary);
+    all.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  for (const std::string& bad : {all.substr(0, all.size() - 1), all + "x", std::string(), std::string("short"),
+                                 all.substr(0, 100) + "?" + all.substr(101)}) {
+    folder.write("key", bad);
+    EXPECT_FALSE(cache.load("key")) << bad.size();
+  }
+  folder.write("key", all);
+  EXPECT_TRUE(cache.load("key"));
+}
+
+TEST(BuildCache, IsTrimmedOldestFirst) {
+  TemporaryFolder folder;
+  const BuildCache cache(folder.path(), 3500);
+  const auto now = fs::file_time_type::clock::now();
+  for (int k = 0; k < 3; ++k) {
+    cache.store("key" + std::to_string(k), binary(1000, k));
+    fs::last_write_time(folder.path("key" + std::to_string(k)), now - std::chrono::hours(10 - k));
+  }
+  EXPECT_TRUE(cache.load("key0"));  // used now, so key1 is the oldest
+  cache.store("key3", binary(1000, 3));
+  EXPECT_TRUE(cache.load("key0"));
+  EXPECT_FALSE(cache.load("key1"));
+  EXPECT_TRUE(cache.load("key2"));
+  EXPECT_TRUE(cache.load("key3"));
+  cache.store("large", binary(5000, 4));  // larger than the limit: not kept, and nothing is lost for it
+  EXPECT_FALSE(cache.load("large"));
+  EXPECT_TRUE(cache.load("key3"));
+}
+
+TEST(BuildCache, WithoutAFolderOrAPlaceToWriteNothingHappens) {
+  const BuildCache none("", 1 << 20);
+  none.store("key", binary(10, 1));
+  EXPECT_FALSE(none.load("key"));
+  TemporaryFolder folder;
+  folder.write("file", "x");
+  const BuildCache below_a_file(folder.path("file/cache"), 1 << 20);
+  below_a_file.store("key", binary(10, 1));
+  EXPECT_FALSE(below_a_file.load("key"));
+}
+
+}  // namespace
+}  // namespace heddle::device

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# The program as a user meets it: exit codes, one-line errors, JSON that parses, help everywhere.
+set -u
+heddle=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_DATA_HOME=$work/data XDG_CACHE_HOME=$work/cache
+unset HEDDLE_DEVICES HEDDLE_STORE HEDDLE_CACHE HEDDLE_CACHE_LIMIT HEDDLE_LOG HEDDLE_TRACE
+failures=0
+
+# expect CODE PATTERN COMMAND...: the exit code, and a pattern that standard output and error together must hold.
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  local output
+  output=$("$@" 2>&1)
+  local got=$?
+  if [ "$got" != "$code" ] || ! grep -qE -- "$pattern" <<<"$output"; then
+    printf 'FAILED: %s\n  exit code %s (expected %s), pattern: %s\n%s\n' "$*" "$got" "$code" "$pattern" "$output"
+    failures=$((failures + 1))
+  fi
+}
+# one_line COMMAND...: a caller's mistake gives exit code 2 and exactly one line.
+one_line() {
+  local output
+  output=$("$@" 2>&1)
+  local got=$?
+  if [ "$got" != 2 ] || [ "$(wc -l <<<"$output")" != 1 ]; then
+    printf 'FAILED: %s\n  exit code %s (expected 2), one line expected:\n%s\n' "$*" "$got" "$output"
+    failures=$((failures + 1))
+  fi
+}
+json() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert eval(sys.argv[2]), d' "$1" "$2" || failures=$((failures + 1)); }
+
+expect 0 '^heddle [0-9]+\.[0-9]+\.[0-9]+$' "$heddle" --version
+expect 0 'HEDDLE_DEVICES' "$heddle" --help
+for command in devices demo bench profile; do expect 0 'Usage' "$heddle" "$command" --help; done
+for command in list show export import forget; do expect 0 'Usage' "$heddle" profile "$command" --help; done
+expect 2 "no command 'nosuch'; there are: " "$heddle" nosuch
+expect 2 'heddle|--help' "$heddle"
+expect 2 '--nosuch' "$heddle" devices --nosuch
+
+expect 0 'cpu' "$heddle" devices
+"$heddle" devices --json >"$work/devices.json" || failures=$((failures + 1))
+json "$work/devices.json" 'len(d["devices"]) >= 1 and all(len(x["fingerprint"]) == 32 for x in d["devices"])'
+if [ "$(nproc)" -ge 2 ]; then
+  HEDDLE_DEVICES=cpu/2 "$heddle" devices --json >"$work/halves.json" || failures=$((failures + 1))
+  json "$work/halves.json" '[x["id"] for x in d["devices"]] == ["cpu.0", "cpu.1"]'
+fi
+for value in nosuch cpu/0 cpu/99999 , 'cpu,cpu/2' 77; do one_line env HEDDLE_DEVICES="$value" "$heddle" devices; done
+one_line env HEDDLE_LOG=loud "$heddle" devices
+one_line env HEDDLE_CACHE_LIMIT=much "$heddle" devices
+one_line env HEDDLE_TRACE=/proc/nowhere/t.json "$heddle" devices
+expect 0 'HEDDLE_DEVICE is not a setting; did you mean HEDDLE_DEVICES' env HEDDLE_DEVICE=cpu "$heddle" devices
+expect 1 'no OpenCL device was found' env OCL_ICD_VENDORS="$work" "$heddle" devices
+expect 1 'libnosuch.so cannot be loaded' env OCL_ICD_VENDORS=libnosuch.so "$heddle" devices
+expect 0 'cpu' env -u HOME -u XDG_DATA_HOME -u XDG_CACHE_HOME "$heddle" devices
+
+expect 0 'runs agree with the host reference' "$heddle" demo --size tiny vector_add transpose
+expect 2 "no workload 'nosuch'" "$heddle" demo nosuch
+expect 2 "size 'huge'" "$heddle" demo --size huge
+expect 0 'agree' env HEDDLE_TRACE="$work/trace.json" "$heddle" demo --size tiny saxpy
+json "$work/trace.json" '{"slice", "transfer", "build"} <= {e.get("cat") for e in d}'
+
+expect 2 "no suite 'nosuch'; there are: " "$heddle" bench nosuch
+expect 2 'cannot be written' "$heddle" bench device --quick --json /proc/nowhere/x.json
+
+expect 0 '' "$heddle" profile list
+one_line "$heddle" profile show nosuch
+one_line "$heddle" profile import "$work/devices.json"
+one_line "$heddle" profile import "$work/nosuch.json"
+"$heddle" profile export "$work/export.json" >/dev/null || failures=$((failures + 1))
+json "$work/export.json" 'd["records"] == []'
+expect 0 '' "$heddle" profile import "$work/export.json"
+
+[ "$failures" = 0 ] && echo "all right" || { echo "$failures failed"; exit 1; }

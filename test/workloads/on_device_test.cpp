@@ -1,0 +1,133 @@
+// Every variant of every workload on every OpenCL device: whole, in equal slices and in random mixtures of variants, on
+// fresh random input and poisoned outputs.
+#include "workloads/on_device.hpp"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "test/device/any_device.hpp"
+
+namespace heddle::workloads {
+namespace {
+
+using device::Device;
+using device::must;
+
+class EveryWorkload : public testing::TestWithParam<Device*> {};
+
+std::uint64_t fresh_seed() {
+  static const std::uint64_t seed = std::random_device{}();
+  return seed;
+}
+
+TEST_P(EveryWorkload, RunsWholeAndInSlices) {
+  for (const Workload* w : all()) {
+    for (const std::string& input : w->inputs) {
+      const Instance instance = w->make(Size::tiny, input, fresh_seed());
+      Instance expected = instance;
+      w->reference(expected);
+      auto there = must(OnDevice::open(*GetParam(), *w, instance));
+      for (std::size_t v = 0; v < w->variants.size(); ++v) {
+        for (int slices : {1, 2, 5, 64}) {
+          SCOPED_TRACE(w->name + " " + input + " " + w->variants[v].name + " in " + std::to_string(slices) +
+                       " slices, seed " + std::to_string(fresh_seed()));
+          const auto plan = pieces(*w, v, instance.space, slices);
+          if (plan.empty()) {
+            EXPECT_EQ(w->variants[v].cut, core::Cut::none);
+            continue;
+          }
+          must(there->reset());
+          EXPECT_NE(must(there->check(expected)),
+                    std::nullopt);  // poison, or the input of in-place arrays, is not a result
+          must(there->run_all(plan));
+          EXPECT_EQ(must(there->check(expected)), std::nullopt);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryWorkload, RunsInRandomMixturesOfVariants) {
+  std::mt19937_64 random(fresh_seed());
+  for (const Workload* w : all()) {
+    std::vector<std::size_t> cuttable;
+    for (std::size_t v = 0; v < w->variants.size(); ++v) {
+      if (w->variants[v].cut == core::Cut::by_offset) cuttable.push_back(v);
+    }
+    if (w->variants.front().cut == core::Cut::none) continue;
+    const Instance instance = w->make(Size::tiny, w->inputs.front(), fresh_seed());
+    Instance expected = instance;
+    w->reference(expected);
+    auto there = must(OnDevice::open(*GetParam(), *w, instance));
+    SCOPED_TRACE(w->name + ", seed " + std::to_string(fresh_seed()));
+    core::BoxSet left(instance.space);
+    std::vector<Piece> plan;
+    for (int tries = 0; tries < 200 && !left.empty(); ++tries) {
+      const std::size_t v = cuttable[random() % cuttable.size()];
+      const auto points =
+          static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(instance.space.volume())) / 3 + 1;
+      // Slices end where the base's groups do, so that the base can always take over.
+      core::Footprint footprint = w->variants[v].footprint;
+      for (int d = 0; d < 3; ++d) {
+        footprint.points[d] = std::lcm(footprint.points[d], w->variants.front().footprint.points[d]);
+      }
+      if (auto box = left.take(footprint, instance.space, points, static_cast<int>(random() % 3)))
+        plan.push_back({v, *box});
+    }
+    while (auto box = left.take(w->variants.front().footprint, instance.space, instance.space.volume(), 0)) {
+      plan.push_back({0, *box});
+    }
+    ASSERT_TRUE(left.empty());
+    must(there->run_all(plan));
+    EXPECT_EQ(must(there->check(expected)), std::nullopt);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, EveryWorkload, testing::ValuesIn(device::every_device()), device::device_name);
+
+// Two sub-devices of one CPU work on one piece of host memory, with no copy and no merge between them.
+TEST(SharedMemory, TwoHalvesOfACpuComputeOneResult) {
+  std::vector<Device*> halves;
+  for (Device* d : device::every_device()) {
+    if (!d->info().parent.empty()) halves.push_back(d);
+  }
+  if (halves.size() < 2) GTEST_SKIP() << "one core only";
+  const Workload& w = find("vector_add");
+  Instance instance = w.make(Size::tiny, w.inputs.front(), fresh_seed());
+  Instance expected = instance;
+  w.reference(expected);
+  poison(instance);
+  const core::Variant& v = w.variants.front();
+  core::BoxSet left(instance.space);
+  std::vector<std::unique_ptr<device::Queue>> queues;
+  std::vector<std::unique_ptr<device::Program>> programs;
+  std::vector<std::unique_ptr<device::Kernel>> kernels;
+  std::vector<std::unique_ptr<device::Buffer>> buffers;
+  std::vector<device::Event> events;
+  for (Device* d : halves) {
+    queues.push_back(must(d->open_queue()));
+    programs.push_back(must(d->build({v.source, v.options})));
+    kernels.push_back(must(programs.back()->kernel(v.entry)));
+    std::vector<device::Argument> arguments;
+    for (Argument& a : instance.arguments) {
+      if (a.scalar) {
+        arguments.push_back(device::Scalar(a.bytes));
+        continue;
+      }
+      buffers.push_back(must(d->wrap(a.bytes)));
+      arguments.push_back(device::BufferArgument{buffers.back().get(), a.access});
+    }
+    const auto share = instance.space.volume() / static_cast<std::int64_t>(halves.size());
+    auto box = left.take(v.footprint, instance.space, d == halves.back() ? instance.space.volume() : share, 0);
+    ASSERT_TRUE(box);
+    events.push_back(must(queues.back()->launch({*kernels.back(), arguments, nd_range(v, *box, instance.space)})));
+    must(queues.back()->flush());
+  }
+  ASSERT_TRUE(left.empty());
+  for (const auto& event : events) must(event->wait());
+  EXPECT_EQ(compare(w, expected, instance), std::nullopt);
+}
+
+}  // namespace
+}  // namespace heddle::workloads

@@ -1,0 +1,149 @@
+// sgemm: the workload with the most reuse, where variants differ by more than an order of magnitude and in opposite
+// directions on CPUs and GPUs.
+#include <algorithm>
+#include <vector>
+
+#include "workloads/table.hpp"
+
+namespace heddle::workloads {
+
+namespace {
+
+const char* naive = R"(
+kernel void sgemm_naive(global const float* a, global const float* b, global float* c, int m, int n, int k) {
+  int column = get_global_id(0);
+  int row = get_global_id(1);
+  if (row < m && column < n) {
+    float sum = 0;
+    for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + column];
+    c[row * n + column] = sum;
+  }
+}
+)";
+
+const char* tiled = R"(
+kernel void sgemm_tiled(global const float* a, global const float* b, global float* c, int m, int n, int k) {
+  local float a_tile[16][16];
+  local float b_tile[16][16];
+  int lx = get_local_id(0), ly = get_local_id(1);
+  int column = get_global_id(0), row = get_global_id(1);
+  float sum = 0;
+  for (int k0 = 0; k0 < k; k0 += 16) {
+    a_tile[ly][lx] = row < m && k0 + lx < k ? a[row * k + k0 + lx] : 0.0f;
+    b_tile[ly][lx] = column < n && k0 + ly < k ? b[(k0 + ly) * n + column] : 0.0f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < 16; ++i) sum += a_tile[ly][i] * b_tile[i][lx];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (row < m && column < n) c[row * n + column] = sum;
+}
+)";
+
+// 4 x 4 results per work-item, 16 apart, so that neighbours still touch neighbouring columns. Rows and columns are not
+// checked: whole tiles of 64 x 64 only. k may be anything.
+const char* tiled_coarse = R"(
+kernel void sgemm_tiled_coarse(global const float* a, global const float* b, global float* c, int m, int n, int k) {
+  local float a_tile[64][16];
+  local float b_tile[16][64];
+  int lx = get_local_id(0), ly = get_local_id(1);
+  int column0 = (get_global_id(0) - lx) * 4 + lx, row0 = (get_global_id(1) - ly) * 4 + ly;
+  float sum[4][4];
+  for (int r = 0; r < 4; ++r) {
+    for (int s = 0; s < 4; ++s) sum[r][s] = 0;
+  }
+  for (int k0 = 0; k0 < k; k0 += 16) {
+    for (int r = 0; r < 4; ++r) {
+      a_tile[ly + 16 * r][lx] = k0 + lx < k ? a[(row0 + 16 * r) * k + k0 + lx] : 0.0f;
+      b_tile[ly][lx + 16 * r] = k0 + ly < k ? b[(k0 + ly) * n + column0 + 16 * r] : 0.0f;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < 16; ++i) {
+      for (int r = 0; r < 4; ++r) {
+        float x = a_tile[ly + 16 * r][i];
+        for (int s = 0; s < 4; ++s) sum[r][s] += x * b_tile[i][lx + 16 * s];
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  for (int r = 0; r < 4; ++r) {
+    for (int s = 0; s < 4; ++s) c[(row0 + 16 * r) * n + column0 + 16 * s] = sum[r][s];
+  }
+}
+)";
+
+Instance make(Size size, const std::string&, std::uint64_t seed) {
+  // Tiny: one tile of the coarsened variant down and two across fit, and all edges are left over.
+  const int m = size == Size::tiny ? 77 : size == Size::normal ? 512 : 4096;
+  const int n = size == Size::tiny ? 131 : size == Size::normal ? 768 : 4096;
+  const int k = size == Size::tiny ? 45 : size == Size::normal ? 640 : 4096;
+  std::mt19937_64 random(seed);
+  Instance out;
+  out.space = core::box_of(n, m);
+  out.arguments = {array<float>("a", core::Access::read, static_cast<std::size_t>(m) * k),
+                   array<float>("b", core::Access::read, static_cast<std::size_t>(k) * n),
+                   array<float>("c", core::Access::write, static_cast<std::size_t>(m) * n),
+                   scalar<std::int32_t>("m", m),
+                   scalar<std::int32_t>("n", n),
+                   scalar<std::int32_t>("k", k)};
+  for (int i : {0, 1}) {
+    for (float& v : out.arguments[i].as<float>()) v = uniform(random, 0, 1);
+  }
+  out.bytes = 4.0 * (1.0 * m * k + 1.0 * k * n + 1.0 * m * n);
+  out.operations = 2.0 * m * n * k;
+  return out;
+}
+
+void reference(Instance& instance) {
+  auto& arguments = instance.arguments;
+  const auto a = arguments[0].as<float>(), b = arguments[1].as<float>(), c = arguments[2].as<float>();
+  const std::size_t m = arguments[3].as<std::int32_t>()[0], n = arguments[4].as<std::int32_t>()[0],
+                    k = arguments[5].as<std::int32_t>()[0];
+  std::vector<double> sums(n);
+  for (std::size_t row = 0; row < m; ++row) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (std::size_t i = 0; i < k; ++i) {
+      const double x = a[row * k + i];
+      for (std::size_t column = 0; column < n; ++column) sums[column] += x * b[i * n + column];
+    }
+    for (std::size_t column = 0; column < n; ++column) c[row * n + column] = static_cast<float>(sums[column]);
+  }
+}
+
+}  // namespace
+
+const Workload sgemm{
+    .name = "sgemm",
+    .what = "c = a b, matrices of single-precision numbers in row order",
+    .inputs = {"random"},
+    .variants = {{.name = "naive",
+                  .source = naive,
+                  .entry = "sgemm_naive",
+                  .options = "",
+                  .group = {16, 16, 1},
+                  .footprint = {{16, 16, 1}, true},
+                  .cut = core::Cut::by_offset,
+                  .parameters = {}},
+                 {.name = "tiled",
+                  .source = tiled,
+                  .entry = "sgemm_tiled",
+                  .options = "",
+                  .group = {16, 16, 1},
+                  .footprint = {{16, 16, 1}, true},
+                  .cut = core::Cut::by_offset,
+                  .parameters = {}},
+                 {.name = "tiled_coarse",
+                  .source = tiled_coarse,
+                  .entry = "sgemm_tiled_coarse",
+                  .options = "",
+                  .group = {16, 16, 1},
+                  .footprint = {{64, 64, 1}, false},
+                  .cut = core::Cut::by_offset,
+                  .parameters = {}}},
+    // Up to 4,096 positive terms, each rounded at 6e-8; errors add up as their square root, 4e-6. A missing term is
+    // 1 / k, 2.4e-4 or more.
+    .tolerance = {.absolute = 0, .relative = 2e-5},
+    .make = make,
+    .reference = reference,
+};
+
+}  // namespace heddle::workloads

@@ -1,0 +1,174 @@
+// stencil: seven points in three dimensions; slices need a halo of their neighbours' input, and coarsening along z pays
+// by keeping two of three planes in registers.
+#include "workloads/table.hpp"
+
+namespace heddle::workloads {
+
+namespace {
+
+// Points are all points of the volume, so that every element of the output is written: those on its surface are copied.
+const char* base = R"(
+kernel void stencil_base(global const float* in, global float* out, float centre, float around, int nx, int ny,
+                         int nz) {
+  int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+  if (x < nx && y < ny && z < nz) {
+    int plane = nx * ny;
+    int at = x + nx * y + plane * z;
+    float result = in[at];
+    if (x > 0 && x < nx - 1 && y > 0 && y < ny - 1 && z > 0 && z < nz - 1) {
+      result = centre * result + around * (in[at - 1] + in[at + 1] + in[at - nx] + in[at + nx] + in[at - plane] +
+                                           in[at + plane]);
+    }
+    out[at] = result;
+  }
+}
+)";
+
+// A work-item walks 64 planes.
+const char* coarse_z = R"(
+kernel void stencil_coarse_z(global const float* in, global float* out, float centre, float around, int nx, int ny,
+                             int nz) {
+  int x = get_global_id(0), y = get_global_id(1), z0 = get_global_id(2) * 64;
+  if (x < nx && y < ny && z0 < nz) {
+    int plane = nx * ny;
+    int end = min(z0 + 64, nz);
+    int at = x + nx * y + plane * z0;
+    bool inside = x > 0 && x < nx - 1 && y > 0 && y < ny - 1;
+    float below = z0 > 0 ? in[at - plane] : 0.0f;
+    float here = in[at];
+    for (int z = z0; z < end; ++z, at += plane) {
+      float above = z + 1 < nz ? in[at + plane] : 0.0f;
+      float result = here;
+      if (inside && z > 0 && z < nz - 1) {
+        result = centre * here + around * (in[at - 1] + in[at + 1] + in[at - nx] + in[at + nx] + below + above);
+      }
+      out[at] = result;
+      below = here;
+      here = above;
+    }
+  }
+}
+)";
+
+// A work-item walks 64 planes at x and at x + 32; neighbours along x come from local memory. x, y and z are not checked
+// against the end of the volume: whole boxes of 64 x 4 x 64 only.
+const char* tiled_coarse = R"(
+kernel void stencil_tiled_coarse(global const float* in, global float* out, float centre, float around, int nx, int ny,
+                                 int nz) {
+  local float row[4][66];
+  int lx = get_local_id(0), ly = get_local_id(1);
+  int x0 = (get_global_id(0) - lx) * 2, y = get_global_id(1), z0 = get_global_id(2) * 64;
+  int plane = nx * ny;
+  float below[2], here[2], above[2];
+  bool inside[2];
+  for (int k = 0; k < 2; ++k) {
+    int x = x0 + lx + 32 * k;
+    int at = x + nx * y + plane * z0;
+    inside[k] = x > 0 && x < nx - 1 && y > 0 && y < ny - 1;
+    below[k] = z0 > 0 ? in[at - plane] : 0.0f;
+    here[k] = in[at];
+  }
+  for (int z = z0; z < z0 + 64; ++z) {
+    int first = x0 + nx * y + plane * z;
+    barrier(CLK_LOCAL_MEM_FENCE);  // the plane before has been read
+    for (int k = 0; k < 2; ++k) row[ly][1 + lx + 32 * k] = here[k];
+    if (lx == 0) row[ly][0] = x0 > 0 ? in[first - 1] : 0.0f;
+    if (lx == 31) row[ly][65] = x0 + 64 < nx ? in[first + 64] : 0.0f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = 0; k < 2; ++k) {
+      int i = lx + 32 * k;
+      int at = first + i;
+      above[k] = z + 1 < nz ? in[at + plane] : 0.0f;
+      float result = here[k];
+      if (inside[k] && z > 0 && z < nz - 1) {
+        result = centre * here[k] +
+                 around * (row[ly][i] + row[ly][i + 2] + in[at - nx] + in[at + nx] + below[k] + above[k]);
+      }
+      out[at] = result;
+      below[k] = here[k];
+      here[k] = above[k];
+    }
+  }
+}
+)";
+
+Instance make(Size size, const std::string&, std::uint64_t seed) {
+  // Tiny: one box of the tiled variant fits along x and z, and all edges are left over. Large: 1 GB each way.
+  const int nx = size == Size::tiny ? 70 : size == Size::normal ? 256 : 1024;
+  const int ny = size == Size::tiny ? 13 : size == Size::normal ? 256 : 1024;
+  const int nz = size == Size::tiny ? 67 : 256;
+  const std::size_t count = static_cast<std::size_t>(nx) * ny * nz;
+  std::mt19937_64 random(seed);
+  Instance out;
+  out.space = core::box_of(nx, ny, nz);
+  out.arguments = {array<float>("in", core::Access::read, count),
+                   array<float>("out", core::Access::write, count),
+                   scalar<float>("centre", 0.4f),
+                   scalar<float>("around", 0.1f),
+                   scalar<std::int32_t>("nx", nx),
+                   scalar<std::int32_t>("ny", ny),
+                   scalar<std::int32_t>("nz", nz)};
+  for (float& v : out.arguments[0].as<float>()) v = uniform(random, 0, 1);
+  out.bytes = 8.0 * static_cast<double>(count);
+  out.operations = 8.0 * (nx - 2) * (ny - 2) * (nz - 2);
+  return out;
+}
+
+void reference(Instance& instance) {
+  auto& a = instance.arguments;
+  const auto in = a[0].as<float>(), out = a[1].as<float>();
+  const double centre = a[2].as<float>()[0], around = a[3].as<float>()[0];
+  const std::size_t nx = a[4].as<std::int32_t>()[0], ny = a[5].as<std::int32_t>()[0], nz = a[6].as<std::int32_t>()[0];
+  const std::size_t plane = nx * ny;
+  auto value = [&](std::size_t at) { return static_cast<double>(in[at]); };
+  for (std::size_t z = 0; z < nz; ++z) {
+    for (std::size_t y = 0; y < ny; ++y) {
+      for (std::size_t x = 0; x < nx; ++x) {
+        const std::size_t at = x + nx * y + plane * z;
+        out[at] = in[at];
+        if (x == 0 || x == nx - 1 || y == 0 || y == ny - 1 || z == 0 || z == nz - 1) continue;
+        out[at] =
+            static_cast<float>(centre * value(at) + around * (value(at - 1) + value(at + 1) + value(at - nx) +
+                                                              value(at + nx) + value(at - plane) + value(at + plane)));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const Workload stencil{
+    .name = "stencil",
+    .what = "one step of a 7-point stencil over a volume; points on its surface are copied",
+    .inputs = {"random"},
+    .variants = {{.name = "base",
+                  .source = base,
+                  .entry = "stencil_base",
+                  .options = "",
+                  .group = {32, 4, 1},
+                  .footprint = {{32, 4, 1}, true},
+                  .cut = core::Cut::by_offset,
+                  .parameters = {}},
+                 {.name = "coarse_z",
+                  .source = coarse_z,
+                  .entry = "stencil_coarse_z",
+                  .options = "",
+                  .group = {32, 4, 1},
+                  .footprint = {{32, 4, 64}, true},  // 64 times the base's, as in the DySel paper
+                  .cut = core::Cut::by_offset,
+                  .parameters = {}},
+                 {.name = "tiled_coarse",
+                  .source = tiled_coarse,
+                  .entry = "stencil_tiled_coarse",
+                  .options = "",
+                  .group = {32, 4, 1},
+                  .footprint = {{64, 4, 64}, false},  // 128 times
+                  .cut = core::Cut::by_offset,
+                  .parameters = {}}},
+    // Positive terms, eight roundings of 6e-8.
+    .tolerance = {.absolute = 0, .relative = 5e-7},
+    .make = make,
+    .reference = reference,
+};
+
+}  // namespace heddle::workloads
