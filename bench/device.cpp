@@ -50,10 +50,11 @@ std::vector<Row> slices(Context& context, Device& device) {
   const workloads::Workload& workload = workloads::find("vector_add");
   const workloads::Instance instance = workload.make(workloads::Size::large, workload.inputs.front(), 1);
   auto there = take(workloads::OnDevice::open(device, workload, instance));
+  const std::size_t full = 1;  // the variant without a guard: nothing but memory traffic
   std::vector<Case> cases;
   std::vector<double> rates;
   for (int count : {1, 64, 1024}) {
-    const auto pieces = workloads::pieces(workload, 0, instance.space, count);
+    const auto pieces = workloads::pieces(workload, full, instance.space, count);
     take(there->run_all(pieces));  // prepares, and touches the memory
     cases.push_back({fmt::format("vector_add 2^26 in {} slice{}", count, count > 1 ? "s" : ""), "ms",
                      [&there, pieces, &instance, &rates, count] {

@@ -86,8 +86,8 @@ const Workload black_scholes{
                   .source = source,
                   .entry = "black_scholes",
                   .options = "",
-                  .group = {64, 1, 1},
-                  .footprint = {{64, 1, 1}, true},
+                  .group = {256, 1, 1},
+                  .footprint = {{256, 1, 1}, true},
                   .cut = core::Cut::by_offset,
                   .parameters = {}}},
     // A price is the difference of two terms of at most 100, each a product of a few factors whose exp, log and sqrt

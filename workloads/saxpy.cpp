@@ -45,8 +45,8 @@ const Workload saxpy{
                   .source = source,
                   .entry = "saxpy",
                   .options = "",
-                  .group = {64, 1, 1},
-                  .footprint = {{64, 1, 1}, true},
+                  .group = {256, 1, 1},
+                  .footprint = {{256, 1, 1}, true},
                   .cut = core::Cut::by_offset,
                   .parameters = {}}},
     // The product, below 3, may or may not be rounded before the addition (half a unit of 2 to 4: 1.2e-7); then the sum

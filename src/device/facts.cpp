@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <unistd.h>
 
 #include "core/log.hpp"
@@ -103,7 +104,7 @@ class Measurement {
     const Run brief{*kernel, arguments, {{}, {few, 1, 1}, {group, 1, 1}}};
     take(prepare(device_, *queue_, brief));
     std::vector<double> host, events;
-    double step = 1;
+    Nanoseconds::rep tick = 0;  // what divides every duration is the clock's step
     bool sane = true;
     for (int i = 0; i < 64; ++i) {
       const Nanoseconds begin = device_.now();
@@ -113,12 +114,7 @@ class Measurement {
       const Times times = take(event->times());
       events.push_back(core::seconds(times.duration()));
       sane = sane && times.duration().count() > 0 && events.back() <= host.back() * 1.5;
-      for (Nanoseconds t : {times.start - times.queued, times.end - times.queued}) {
-        // The largest power of ten that divides every time stamp is the clock's step.
-        double unit = 1e-3;
-        while (unit > 1.5e-9 && t.count() % static_cast<Nanoseconds::rep>(unit * 1e9 + 0.5) != 0) unit /= 10;
-        step = std::min(step, unit);
-      }
+      tick = std::gcd(tick, times.duration().count());
     }
     auto spread = [](const std::vector<double>& times) {
       const double middle = median(times);
@@ -128,9 +124,9 @@ class Measurement {
     };
     const double host_noise = spread(host), event_noise = spread(events);
     // An event's times leave out queueing, so they win unless they are wrong or no better than the noise around them.
-    const bool use_events = sane && event_noise <= host_noise + step;
+    const bool use_events = sane && event_noise <= host_noise + 1e-9 * static_cast<double>(tick);
     facts.clock.source = use_events ? Clock::Source::event : Clock::Source::host;
-    facts.clock.resolution = use_events ? nanoseconds(step) : Nanoseconds(1);
+    facts.clock.resolution = Nanoseconds(use_events ? std::max<Nanoseconds::rep>(tick, 1) : 1);
     facts.clock.noise = nanoseconds(use_events ? event_noise : host_noise);
   }
 

@@ -211,7 +211,7 @@ class FakeDevice : public Device {
   Result<std::unique_ptr<Buffer>> wrap(std::span<std::byte> memory) override;
   Result<std::unique_ptr<LockedMemory>> lock(Bytes size) override;
   Result<std::unique_ptr<Program>> build(const Source& source) override;
-  Result<std::unique_ptr<Queue>> open_queue() override;
+  Result<std::unique_ptr<Queue>> open_queue(Timing) override;
   Nanoseconds now() override {
     std::lock_guard hold(world.mutex);
     return world.now;
@@ -356,7 +356,7 @@ Result<std::unique_ptr<Program>> FakeDevice::build(const Source& source) {
   return std::unique_ptr<Program>(std::make_unique<FakeProgram>(*this, source));
 }
 
-Result<std::unique_ptr<Queue>> FakeDevice::open_queue() {
+Result<std::unique_ptr<Queue>> FakeDevice::open_queue(Timing) {
   std::lock_guard hold(world.mutex);
   if (lost) return loss();
   return std::unique_ptr<Queue>(std::make_unique<FakeQueue>(*this));

@@ -471,8 +471,8 @@ class OpenClDevice : public Device {
     return std::unique_ptr<Program>(std::move(out));
   }
 
-  Result<std::unique_ptr<Queue>> open_queue() override {
-    auto queue = make_queue(CL_QUEUE_PROFILING_ENABLE);
+  Result<std::unique_ptr<Queue>> open_queue(Timing timing) override {
+    auto queue = make_queue(timing == Timing::on ? CL_QUEUE_PROFILING_ENABLE : 0);
     if (!queue) return queue.failure();
     return std::unique_ptr<Queue>(new OpenClQueue(std::move(*queue), info_.id));
   }

@@ -100,7 +100,11 @@ std::vector<Platform> load_platforms(const std::vector<std::string>& libraries, 
       problems.push_back("OpenCL driver " + library + " has no platform: " + error_name(code));
       continue;
     }
-    for (cl_platform_id platform : handles) out.push_back({platform, Dispatch(platform), library});
+    for (cl_platform_id platform : handles) {
+      // Two .icd files may name one driver by different paths.
+      const bool known = std::any_of(out.begin(), out.end(), [&](const Platform& p) { return p.handle == platform; });
+      if (!known) out.push_back({platform, Dispatch(platform), library});
+    }
   }
   return out;
 }
