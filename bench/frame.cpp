@@ -173,7 +173,7 @@ std::vector<Row> Context::interleave(const std::string& device, const std::vecto
 }
 
 const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all = {device_suite()};
+  static const std::vector<Suite> all = {device_suite(), overhead_suite()};
   return all;
 }
 

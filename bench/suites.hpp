@@ -6,5 +6,6 @@
 namespace heddle::bench {
 
 Suite device_suite();
+Suite overhead_suite();
 
 }  // namespace heddle::bench

@@ -65,6 +65,20 @@ Size parse_size(const std::string& text) {
   throw core::UsageError("size '" + text + "': tiny, default or large expected");
 }
 
+core::Launch launch_of(const Instance& instance, const core::Variant& variant) {
+  core::Launch out{core::fingerprint_of(variant), instance.space, variant.group, {}};
+  for (const Argument& a : instance.arguments) {
+    core::Argument argument{
+        a.scalar ? core::Argument::Kind::scalar : core::Argument::Kind::buffer, a.access, a.bytes.size(), {}};
+    if (a.scalar && a.element == Element::f32) argument.value = double{a.as<float>()[0]};
+    if (a.scalar && a.element == Element::i32) argument.value = std::int64_t{a.as<std::int32_t>()[0]};
+    if (a.scalar && a.element == Element::u32) argument.value = std::int64_t{a.as<std::uint32_t>()[0]};
+    if (a.scalar && a.element == Element::u8) argument.value = std::int64_t{a.as<std::uint8_t>()[0]};
+    out.arguments.push_back(std::move(argument));
+  }
+  return out;
+}
+
 const std::vector<const Workload*>& all() {
   static const std::vector<const Workload*> table = {
 #define ADDRESS(name) &name,

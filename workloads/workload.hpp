@@ -70,6 +70,9 @@ struct Workload {
   void (*reference)(Instance& instance);  // computes on the host what the kernels leave in the written arrays
 };
 
+// The launch of one variant as history knows it: kernel, space, group and the sizes and integers among the arguments.
+core::Launch launch_of(const Instance& instance, const core::Variant& variant);
+
 // All workloads, in the order of workloads/README.md.
 const std::vector<const Workload*>& all();
 const Workload& find(std::string_view name);  // UsageError that lists the names there are

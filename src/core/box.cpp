@@ -142,7 +142,9 @@ std::optional<Box> BoxSet::take(const Footprint& footprint, const Box& space, st
     if (whole.empty()) continue;
     const std::int64_t f = footprint.points[axis];
     const std::int64_t across = whole.volume() / whole.extent(axis);
-    const std::int64_t layers = std::max<std::int64_t>(1, points / std::max<std::int64_t>(1, across) / f);
+    // Rounded up, so that a launch cut into n equal parts is n slices and not n and a rest.
+    const std::int64_t layer = across * f;  // points of one layer of footprints
+    const std::int64_t layers = std::max<std::int64_t>(1, points / layer + (points % layer != 0));
     // Compared before multiplying: a caller may ask for "everything" with the largest integer.
     const std::int64_t thick = layers >= (whole.extent(axis) + f - 1) / f ? whole.extent(axis) : layers * f;
     const Box taken = cut(whole, axis, whole.begin[axis] + thick).first;

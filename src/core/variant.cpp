@@ -1,9 +1,14 @@
-// From points to work-items.
+// From points to work-items, and the name under which a kernel's times are kept.
 #include "core/variant.hpp"
 
 #include "core/errors.hpp"
+#include "core/fingerprint.hpp"
 
 namespace heddle::core {
+
+std::string fingerprint_of(const Variant& variant) {
+  return Fingerprint().add(variant.source).add(variant.options).add(variant.entry).hex();
+}
 
 NdRange nd_range(const Variant& variant, const Box& box, const Box& space) {
   if (box.empty() || align(box, variant.footprint, space) != box || !space.contains(box)) {

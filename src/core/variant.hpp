@@ -26,6 +26,9 @@ struct Variant {
   ParameterSpace parameters;  // passed to the compiler as -D options
 };
 
+// The kernel's fingerprint: of its source, its options and the function in it.
+std::string fingerprint_of(const Variant& variant);
+
 // Work-items to launch: what a device is told.
 struct NdRange {
   Index offset{0, 0, 0};

@@ -195,8 +195,8 @@ class Device {
   virtual Result<std::unique_ptr<Buffer>> wrap(std::span<std::byte> memory) = 0;
   virtual Result<std::unique_ptr<LockedMemory>> lock(Bytes size) = 0;
   virtual Result<std::unique_ptr<Program>> build(const Source& source) = 0;
-  // Commands of an untimed queue cost less (H200: 7 instead of 14 us per launch), but their events know only when the host saw
-  // them end.
+  // Commands of an untimed queue cost less (H200: 7 instead of 14 us per launch), but their events know only when the
+  // host saw them end.
   enum class Timing { on, off };
   virtual Result<std::unique_ptr<Queue>> open_queue(Timing timing = Timing::on) = 0;
   virtual Nanoseconds now() = 0;  // the clock that Times are on

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <unistd.h>
 
 #include "core/log.hpp"

@@ -139,8 +139,7 @@ std::vector<Selector> parse_selectors(const std::string& text) {
 Machine open_machine(const core::Settings& settings, const core::Lookup& environment) {
   const std::vector<Selector> selectors = parse_selectors(settings.devices);
   Machine machine;
-  // Leaked on purpose, like the drivers themselves: devices may live until the process ends.
-  const auto& platforms = *new std::vector<Platform>(load_platforms(driver_libraries(environment), machine.problems));
+  const std::vector<Platform> platforms = load_platforms(driver_libraries(environment), machine.problems);
   const std::vector<Found> found = find_devices(platforms, machine.problems);
 
   std::vector<int> parts(found.size(), 0);  // 0: not chosen

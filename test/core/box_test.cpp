@@ -80,14 +80,32 @@ TEST(BoxSet, GivingBackWhatWasTakenMakesItWholeAgain) {
 TEST(BoxSet, TakesAboutAsMuchAsAsked) {
   const Box space = box_of(1000);
   BoxSet set(space);
-  EXPECT_EQ(*set.take({{64, 1, 1}, false}, space, 200, 0), box_of(192));
+  EXPECT_EQ(*set.take({{64, 1, 1}, false}, space, 192, 0), box_of(192));
   EXPECT_EQ(*set.take({{64, 1, 1}, false}, space, 1, 0),
             (Box{{192, 0, 0}, {256, 1, 1}}));  // never less than a footprint
+  EXPECT_EQ(*set.take({{64, 1, 1}, false}, space, 65, 0), (Box{{256, 0, 0}, {384, 1, 1}}));  // rounded up
   EXPECT_EQ(*set.take({{64, 1, 1}, false}, space, std::numeric_limits<std::int64_t>::max(), 0),
-            (Box{{256, 0, 0}, {960, 1, 1}}));
+            (Box{{384, 0, 0}, {960, 1, 1}}));
   EXPECT_FALSE(set.take({{64, 1, 1}, false}, space, 200, 0));
   EXPECT_EQ(*set.take({{64, 1, 1}, true}, space, 200, 0), (Box{{960, 0, 0}, {1000, 1, 1}}));
   EXPECT_TRUE(set.empty());
+}
+
+TEST(BoxSet, AllOfAGuardedLaunchIsOneBox) {
+  const Box space = box_of(10'007);
+  BoxSet set(space);
+  EXPECT_EQ(*set.take({{256, 1, 1}, true}, space, space.volume(), 0), space);
+}
+
+TEST(BoxSet, EqualPartsAreAsManySlicesAsAskedFor) {
+  for (int parts : {1, 2, 3, 7, 8, 64}) {
+    const Box space = box_of(10'007);
+    BoxSet set(space);
+    int slices = 0;
+    while (set.take({{64, 1, 1}, true}, space, (space.volume() + parts - 1) / parts, 0)) ++slices;
+    EXPECT_LE(slices, parts);
+    EXPECT_GE(slices, parts - parts / 4);
+  }
 }
 
 TEST(BoxSet, AnAxisOutOfRangeIsABug) {

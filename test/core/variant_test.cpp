@@ -17,6 +17,18 @@ Variant variant(Index group, Footprint footprint, Cut cut) {
   return v;
 }
 
+TEST(FingerprintOf, ChangesWithSourceOptionsAndEntryOnly) {
+  Variant v = variant({64, 1, 1}, {}, Cut::none);
+  const std::string before = fingerprint_of(v);
+  v.name = "other", v.group = {32, 1, 1};
+  EXPECT_EQ(fingerprint_of(v), before);
+  for (std::string* part : {&v.source, &v.options, &v.entry}) {
+    *part += "x";
+    EXPECT_NE(fingerprint_of(v), before);
+    part->clear();
+  }
+}
+
 TEST(NdRange, OneItemPerPoint) {
   const Variant v = variant({64, 1, 1}, {{64, 1, 1}, true}, Cut::by_offset);
   const Box space = box_of(1000);

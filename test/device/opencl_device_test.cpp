@@ -302,7 +302,8 @@ TEST_P(OpenClDevice, TracesWhatItDoes) {
       events.push_back(std::move(event));
     }
   };
-  auto* recorder = new Recorder;  // leaked: a driver's callback may come late
+  static std::vector<std::unique_ptr<Recorder>> recorders;  // kept to the end: a driver's callback may come late
+  Recorder* recorder = recorders.emplace_back(std::make_unique<Recorder>()).get();
   auto x = buffer_with(std::vector<int>(64, 1));
   auto kernel = must(program->kernel("twice"));
   const std::vector<Argument> arguments = {BufferArgument{x.get()}};

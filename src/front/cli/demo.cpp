@@ -6,6 +6,7 @@
 #include "device/facts.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/devices.hpp"
+#include "profile/store.hpp"
 #include "workloads/on_device.hpp"
 
 namespace heddle::front::cli {
@@ -35,6 +36,28 @@ std::string run_checked(workloads::OnDevice& there, const std::vector<workloads:
   return fmt::format("{:.2f}", milliseconds(*took));
 }
 
+// Times the launch in one piece and keeps the sample: what the next run of anything can start from. Counts what was
+// kept, and what was not because another program disturbed it.
+struct Remembered {
+  int kept = 0, disturbed = 0;
+};
+void remember(Remembered& count, profile::Store& store, workloads::OnDevice& there, const workloads::Workload& workload,
+              const workloads::Instance& instance, std::size_t v, const device::Info& device,
+              const device::Clock& clock) {
+  const auto pieces = workloads::pieces(workload, v, instance.space, 1);
+  if (pieces.size() != 1) return;  // the base variant helped at the edges, so the time is not this variant's alone
+  const core::Launch launch = workloads::launch_of(instance, workload.variants[v]);
+  const core::SampleKey key{launch.kernel, workload.variants[v].name, "", device.fingerprint, shape_of(launch)};
+  if (auto sample = there.run(pieces.front(), clock)) {
+    store.add(key, *sample);
+    ++(sample->contention < core::trusted_contention ? count.disturbed : count.kept);
+  } else {
+    store.add_failure(key, sample.failure().kind);
+  }
+  store.name(launch.kernel, workload.name);
+  store.name(device.fingerprint, device.name);
+}
+
 struct Choice {
   std::string size = "default";
   int slices = 8;
@@ -43,11 +66,13 @@ struct Choice {
 };
 
 // Returns the number of runs that failed.
-int demonstrate(const Choice& choice, device::Machine& machine) {
+int demonstrate(const Choice& choice, device::Machine& machine, const core::Settings& settings) {
+  profile::Store store(settings.store);
   std::vector<const workloads::Workload*> chosen;
   for (const std::string& name : choice.workloads) chosen.push_back(&workloads::find(name));
   if (chosen.empty()) chosen = workloads::all();
   int failures = 0, runs = 0;
+  Remembered remembered;
   std::cout << fmt::format("{:<13} {:<11} {:<17} {:<8} {:>10} {:>12}  {}\n", "workload", "input", "variant", "device",
                            "whole ms", fmt::format("{} slices", choice.slices), "result");
   for (const workloads::Workload* w : chosen) {
@@ -73,12 +98,22 @@ int demonstrate(const Choice& choice, device::Machine& machine) {
                     << std::flush;
           for (const std::string& line : wrong) std::cout << "    " << line << "\n";
           failures += wrong.empty() ? 0 : 1;
+          if (wrong.empty()) {
+            const auto facts = device::facts_of(*d, facts_folder(settings));
+            remember(remembered, store, **there, *w, instance, v, d->info(),
+                     facts ? facts.value().clock : device::Clock{});
+          }
           ++runs;
         }
       }
     }
   }
   std::cout << fmt::format("\n{} of {} runs agree with the host reference.\n", runs - failures, runs);
+  if (!settings.store.empty() && store.flush()) {
+    std::cout << fmt::format(
+        "Times kept for later runs: {} (heddle profile list).{}\n", remembered.kept,
+        remembered.disturbed ? fmt::format(" {} were disturbed by another program.", remembered.disturbed) : "");
+  }
   return failures;
 }
 
@@ -108,7 +143,7 @@ void add_demo_command(CLI::App& app, const Environment& environment) {
       return;
     }
     std::cout << device_table(machine, environment.settings) << "\n";
-    if (demonstrate(*choice, machine) > 0) environment.exit_code = 1;
+    if (demonstrate(*choice, machine, environment.settings) > 0) environment.exit_code = 1;
   });
 }
 

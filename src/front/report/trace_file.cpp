@@ -1,8 +1,10 @@
 // The trace event format's JSON array: one object a line, times in microseconds.
 #include "front/report/trace_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,11 +18,25 @@ namespace {
 
 constexpr std::size_t batch = 16'384;  // about 4 MB of events
 
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+// Appends a JSON string. Names and details are plain text nearly always, so the careful way is taken only where it is
+// needed.
+void append_quoted(fmt::memory_buffer& out, const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(),
+                                 [](unsigned char c) { return c >= ' ' && c < 127 && c != '"' && c != '\\'; });
+  if (!plain) {
+    const std::string escaped = nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    out.append(escaped);
+    return;
+  }
+  out.push_back('"');
+  out.append(text);
+  out.push_back('"');
 }
 
-double microseconds(core::Nanoseconds t) { return static_cast<double>(t.count()) / 1e3; }
+// Microseconds with three digits after the point, by integers: formatting a double takes longer than all the rest.
+void append_microseconds(fmt::memory_buffer& out, core::Nanoseconds t) {
+  fmt::format_to(std::back_inserter(out), "{}.{:03}", t.count() / 1000, t.count() % 1000);
+}
 
 }  // namespace
 
@@ -48,27 +64,41 @@ void TraceFile::add(core::TraceEvent event) {
   if (events_.size() >= batch) write_out();
 }
 
-int TraceFile::track_number(const std::string& track) {
-  const auto [found, fresh] = tracks_.emplace(track, static_cast<int>(tracks_.size()) + 1);
-  if (fresh) {
-    fmt::print(file_, R"({}{{"ph":"M","pid":1,"tid":{},"name":"thread_name","args":{{"name":{}}}}})",
-               first_ ? "" : ",\n", found->second, quoted(track));
-    first_ = false;
-  }
-  return found->second;
-}
-
 void TraceFile::write_out() {
-  for (const core::TraceEvent& e : events_) {
-    const int track = track_number(e.track);
-    const bool instant = e.duration.count() == 0;
-    fmt::print(file_, R"({}{{"ph":"{}","pid":1,"tid":{},"ts":{:.3f},{}"cat":"{}","name":{},"args":{{"detail":{}}}}})",
-               first_ ? "" : ",\n", instant ? "i" : "X", track, microseconds(e.start),
-               instant ? std::string(R"("s":"t",)") : fmt::format(R"("dur":{:.3f},)", microseconds(e.duration)),
-               to_string(e.kind), quoted(e.name), quoted(e.detail));
+  using namespace std::string_view_literals;
+  fmt::memory_buffer out;
+  auto begin_object = [&] {
+    out.append(first_ ? "{"sv : ",\n{"sv);
     first_ = false;
+  };
+  for (const core::TraceEvent& e : events_) {
+    const auto [track, fresh] = tracks_.emplace(e.track, static_cast<int>(tracks_.size()) + 1);
+    if (fresh) {
+      begin_object();
+      fmt::format_to(std::back_inserter(out), R"("ph":"M","pid":1,"tid":{},"name":"thread_name","args":{{"name":)",
+                     track->second);
+      append_quoted(out, e.track);
+      out.append("}}"sv);
+    }
+    begin_object();
+    const bool instant = e.duration.count() == 0;
+    fmt::format_to(std::back_inserter(out), R"("ph":"{}","pid":1,"tid":{},"cat":"{}","ts":)", instant ? "i" : "X",
+                   track->second, to_string(e.kind));
+    append_microseconds(out, e.start);
+    if (instant) {
+      out.append(R"(,"s":"t")"sv);
+    } else {
+      out.append(R"(,"dur":)"sv);
+      append_microseconds(out, e.duration);
+    }
+    out.append(R"(,"name":)"sv);
+    append_quoted(out, e.name);
+    out.append(R"(,"args":{"detail":)"sv);
+    append_quoted(out, e.detail);
+    out.append("}}"sv);
   }
   events_.clear();
+  std::fwrite(out.data(), 1, out.size(), file_);
   std::fflush(file_);
 }
 

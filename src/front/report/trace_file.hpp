@@ -26,7 +26,6 @@ class TraceFile : public core::TraceSink {
 
  private:
   void write_out();  // the mutex is held
-  int track_number(const std::string& track);
 
   std::mutex mutex_;
   std::FILE* file_;
