@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "bench/suites.hpp"
+#include "core/log.hpp"
 #include "device/facts.hpp"
 #include "device/prepare.hpp"
 #include "workloads/on_device.hpp"
@@ -38,6 +39,9 @@ Row single(std::string name, const Device& device, std::string unit, double valu
 
 std::vector<Row> clock(Context&, Device& device) {
   const device::Facts facts = take(device::measure(device));
+  if (facts.disturbed) {
+    core::log(core::LogLevel::warn, "another program is busy; the figures of " + device.info().id + " are too low");
+  }
   const char* source = facts.clock.source == device::Clock::Source::event ? "event" : "host";
   return {single(fmt::format("clock ({}), resolution", source), device, "ns",
                  static_cast<double>(facts.clock.resolution.count())),
@@ -48,7 +52,7 @@ std::vector<Row> clock(Context&, Device& device) {
 // vector_add of 2^26 elements, data resident, in 1, 64 and 1024 slices, interleaved.
 std::vector<Row> slices(Context& context, Device& device) {
   const workloads::Workload& workload = workloads::find("vector_add");
-  const workloads::Instance instance = workload.make(workloads::Size::large, workload.inputs.front(), 1);
+  const workloads::Instance instance = workloads::make(workload, workloads::Size::large, workload.inputs.front(), 1);
   auto there = take(workloads::OnDevice::open(device, workload, instance));
   const std::size_t full = 1;  // the variant without a guard: nothing but memory traffic
   std::vector<Case> cases;

@@ -41,9 +41,10 @@ Row row_from_json(const nlohmann::json& j) {
 std::string cpu_name() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+    const auto colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
   }
-  return "";
+  return "unknown";  // Arm systems name no model there
 }
 
 nlohmann::json machine_json() {
@@ -65,7 +66,7 @@ class Partial {
   Partial(std::string path, std::string identity, bool resume) : path_(std::move(path)) {
     if (path_.empty()) return;
     if (resume && read(identity)) return;
-    std::ofstream(path_) << nlohmann::json{{"of", identity}}.dump() << "\n";
+    std::ofstream(path_) << header(identity);
   }
 
   const std::vector<Row>* find(const std::string& shard) const {
@@ -82,12 +83,9 @@ class Partial {
     if (!out.flush()) core::log_once(core::LogLevel::warn, "bench: cannot keep finished parts in " + path_);
   }
 
-  void drop() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove(path_, ignored);
-  }
-
  private:
+  // Takes over what an earlier run of the same kind finished. The file is written anew from it: its last line may have
+  // been cut short, and what is appended must not end up on that line.
   bool read(const std::string& identity) {
     std::ifstream in(path_);
     std::string line;
@@ -95,14 +93,20 @@ class Partial {
       if (!std::getline(in, line) || nlohmann::json::parse(line).at("of") != identity) return false;
       while (std::getline(in, line)) {
         const auto j = nlohmann::json::parse(line);
-        auto& rows = done_[j.at("shard")];
+        std::vector<Row> rows;
         for (const auto& row : j.at("rows")) rows.push_back(row_from_json(row));
+        done_[j.at("shard")] = std::move(rows);
       }
     } catch (const nlohmann::json::exception&) {
-      // The last line may have been cut short; what stands before it counts.
+      // What stands before the broken line counts.
     }
+    in.close();
+    std::ofstream(path_) << header(identity);
+    for (const auto& [shard, rows] : done_) keep(shard, rows);
     return true;
   }
+
+  static std::string header(const std::string& identity) { return nlohmann::json{{"of", identity}}.dump() + "\n"; }
 
   std::string path_;
   std::map<std::string, std::vector<Row>> done_;
@@ -144,12 +148,16 @@ Row summarise(std::string name, std::string device, std::string unit, std::vecto
   row.median = n % 2 ? samples[n / 2] : (samples[n / 2 - 1] + samples[n / 2]) / 2;
   // Ranks j such that the interval from the j-th smallest to the j-th largest holds the median with 95 %: the number of
   // samples below it is binomial with p = 1/2.
-  double below = std::pow(0.5, static_cast<double>(n)), term = below;
   std::size_t rank = 0;
-  while (below <= 0.025 && rank < n / 2) {
-    ++rank;
-    term *= static_cast<double>(n - rank + 1) / static_cast<double>(rank);
-    below += term;
+  if (n <= 1000) {
+    double below = std::pow(0.5, static_cast<double>(n)), term = below;
+    while (below <= 0.025 && rank < n / 2) {
+      ++rank;
+      term *= static_cast<double>(n - rank + 1) / static_cast<double>(rank);
+      below += term;
+    }
+  } else {  // the powers of 1/2 become too small for a double; the normal distribution is as good by then
+    rank = static_cast<std::size_t>(static_cast<double>(n) / 2 - 0.98 * std::sqrt(static_cast<double>(n)));
   }
   const std::size_t j = rank > 0 ? rank - 1 : 0;
   row.low = samples[j];
@@ -222,7 +230,6 @@ Outcome run(const Suite& suite, Context& context) {
     }
   }
   if (context.options.progress) context.options.progress(1, "");
-  if (!out.interrupted) partial.drop();
   nlohmann::json rows = nlohmann::json::array();
   for (const Row& row : out.rows) rows.push_back(to_json(row));
   out.document = {

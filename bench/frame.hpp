@@ -77,8 +77,8 @@ struct Outcome {
   bool interrupted = false;
 };
 
-// Runs a suite. After each shard the partial file holds it; `resume` continues from there. SIGINT ends after the
-// running case.
+// Runs a suite. After each shard the partial file holds it; `resume` continues from there. The file stays: whoever
+// keeps the result removes it. SIGINT ends after the running case.
 Outcome run(const Suite& suite, Context& context);
 
 // The result as a person reads it, at most 100 columns wide.

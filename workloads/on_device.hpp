@@ -31,12 +31,14 @@ class OnDevice {
   static core::Result<std::unique_ptr<OnDevice>> open(device::Device& device, const Workload& workload,
                                                       Instance instance);
 
-  core::Status reset();  // copies inputs in, and a poison pattern into write-only arrays
+  // Copies inputs in, a poison pattern into write-only arrays, and behind the end of every array what shows that a
+  // kernel was there.
+  core::Status reset();
   core::Status prepare(const Piece& piece);
   core::Result<core::Sample> run(const Piece& piece, const device::Clock& clock);  // and waits
   // Queues all pieces, then waits once: what slicing costs.
   core::Result<core::Nanoseconds> run_all(const std::vector<Piece>& pieces);
-  // Reads the arrays back and compares; a line that says what is wrong, or nothing.
+  // Reads the arrays back and compares, also what lies behind their ends; a line that says what is wrong, or nothing.
   core::Result<std::optional<std::string>> check(const Instance& expected);
 
   core::Nanoseconds build_time() const { return build_time_; }  // of all variants built so far

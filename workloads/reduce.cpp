@@ -45,16 +45,24 @@ kernel void reduce_serial(global const float* in, global float* partial, int n) 
 }
 )";
 
+constexpr int elements(Size size) {
+  return size == Size::tiny     ? 10'007    // no multiple of a block
+         : size == Size::normal ? 1 << 24   // as vector_add
+                                : 1 << 29;  // 2 GB
+}
+static_assert(fits(elements(Size::large), elements(Size::large) + elements(Size::large) / block));
+
 Instance make(Size size, const std::string&, std::uint64_t seed) {
-  const int n = size == Size::tiny     ? 10'007    // no multiple of a block
-                : size == Size::normal ? 1 << 24   // as vector_add
-                                       : 1 << 29;  // 2 GB
+  const int n = elements(size);
   std::mt19937_64 random(seed);
   Instance out;
   out.space = core::box_of(n);
   out.arguments = {array<float>("in", core::Access::read, n),
                    array<float>("partial", core::Access::write, (n + block - 1) / block), scalar<std::int32_t>("n", n)};
-  for (float& v : out.arguments[0].as<float>()) v = uniform(random, 0, 1);
+  for (float& v : out.arguments[0].as<float>()) v = uniform(random, 0.5f, 1.5f);
+  // 1,024 positive terms: at worst 1,023 roundings of 6e-8, in practice their square root, 2e-6; a term that is missing
+  // or counted twice is at least 0.5 of about 1,024, 5e-4.
+  out.tolerance = {.absolute = 0, .relative = 1e-5};
   out.bytes = 4.0 * n + 4.0 * ((n + block - 1) / block);
   out.operations = n;
   return out;
@@ -78,22 +86,15 @@ const Workload reduce{
     .variants = {{.name = "tree",
                   .source = tree,
                   .entry = "reduce_tree",
-                  .options = "",
                   .group = {256, 1, 1},
                   .footprint = {{block, 1, 1}, true},
-                  .cut = core::Cut::by_offset,
-                  .parameters = {}},
+                  .cut = core::Cut::by_offset},
                  {.name = "serial",
                   .source = serial,
                   .entry = "reduce_serial",
-                  .options = "",
                   .group = {64, 1, 1},
                   .footprint = {{64 * block, 1, 1}, true},
-                  .cut = core::Cut::by_offset,
-                  .parameters = {}}},
-    // 1,024 positive terms: at worst 1,023 roundings of 6e-8, in practice their square root, 2e-6; a term that is
-    // missing or counted twice is about 1e-3.
-    .tolerance = {.absolute = 0, .relative = 1e-5},
+                  .cut = core::Cut::by_offset}},
     .make = make,
     .reference = reference,
 };

@@ -12,10 +12,15 @@ kernel void saxpy(float a, global const float* x, global float* y, int n) {
 }
 )";
 
+constexpr int elements(Size size) {
+  return size == Size::tiny     ? 10'007    // no multiple of any group
+         : size == Size::normal ? 1 << 24   // as vector_add
+                                : 1 << 28;  // 2 GB
+}
+static_assert(fits(elements(Size::large), 2LL * elements(Size::large)));
+
 Instance make(Size size, const std::string&, std::uint64_t seed) {
-  const int n = size == Size::tiny     ? 10'007    // no multiple of any group
-                : size == Size::normal ? 1 << 24   // as vector_add
-                                       : 1 << 28;  // 2 GB
+  const int n = elements(size);
   std::mt19937_64 random(seed);
   Instance out;
   out.space = core::box_of(n);
@@ -24,15 +29,18 @@ Instance make(Size size, const std::string&, std::uint64_t seed) {
   for (int k : {1, 2}) {
     for (float& v : out.arguments[k].as<float>()) v = uniform(random, -1, 1);
   }
+  // The product, below 3, may or may not be rounded before the addition (half a unit of 2 to 4: 1.2e-7); then the sum
+  // is rounded once on either side (6e-8 each).
+  out.tolerance = {.absolute = 1.2e-7, .relative = 1.2e-7};
   out.bytes = 12.0 * n;
   out.operations = 2.0 * n;
   return out;
 }
 
 void reference(Instance& instance) {
-  const float a = instance.arguments[0].as<float>()[0];
+  const double a = instance.arguments[0].as<float>()[0];
   const auto x = instance.arguments[1].as<float>(), y = instance.arguments[2].as<float>();
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = a * x[i] + y[i];
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(a * x[i] + y[i]);
 }
 
 }  // namespace
@@ -44,14 +52,9 @@ const Workload saxpy{
     .variants = {{.name = "base",
                   .source = source,
                   .entry = "saxpy",
-                  .options = "",
                   .group = {256, 1, 1},
                   .footprint = {{256, 1, 1}, true},
-                  .cut = core::Cut::by_offset,
-                  .parameters = {}}},
-    // The product, below 3, may or may not be rounded before the addition (half a unit of 2 to 4: 1.2e-7); then the sum
-    // is rounded once.
-    .tolerance = {.absolute = 2e-7, .relative = 1.2e-7},
+                  .cut = core::Cut::by_offset}},
     .make = make,
     .reference = reference,
 };

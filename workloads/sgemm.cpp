@@ -71,11 +71,15 @@ kernel void sgemm_tiled_coarse(global const float* a, global const float* b, glo
 }
 )";
 
+// Tiny: one tile of the coarsened variant down and two across fit, and all edges are left over.
+constexpr int rows_of(Size size) { return size == Size::tiny ? 77 : size == Size::normal ? 512 : 4096; }
+constexpr int columns_of(Size size) { return size == Size::tiny ? 131 : size == Size::normal ? 768 : 4096; }
+constexpr int terms_of(Size size) { return size == Size::tiny ? 45 : size == Size::normal ? 640 : 4096; }
+static_assert(fits(1LL * terms_of(Size::large) * columns_of(Size::large),
+                   3LL * terms_of(Size::large) * columns_of(Size::large)));
+
 Instance make(Size size, const std::string&, std::uint64_t seed) {
-  // Tiny: one tile of the coarsened variant down and two across fit, and all edges are left over.
-  const int m = size == Size::tiny ? 77 : size == Size::normal ? 512 : 4096;
-  const int n = size == Size::tiny ? 131 : size == Size::normal ? 768 : 4096;
-  const int k = size == Size::tiny ? 45 : size == Size::normal ? 640 : 4096;
+  const int m = rows_of(size), n = columns_of(size), k = terms_of(size);
   std::mt19937_64 random(seed);
   Instance out;
   out.space = core::box_of(n, m);
@@ -86,8 +90,11 @@ Instance make(Size size, const std::string&, std::uint64_t seed) {
                    scalar<std::int32_t>("n", n),
                    scalar<std::int32_t>("k", k)};
   for (int i : {0, 1}) {
-    for (float& v : out.arguments[i].as<float>()) v = uniform(random, 0, 1);
+    for (float& v : out.arguments[i].as<float>()) v = uniform(random, 0.5f, 1.5f);
   }
+  // Up to 4,096 positive terms, each rounded at 6e-8; errors add up as their square root, 4e-6. A missing term is at
+  // least 0.25 of about 4,096, 6e-5: no term is small enough to hide.
+  out.tolerance = {.absolute = 0, .relative = 2e-5};
   out.bytes = 4.0 * (1.0 * m * k + 1.0 * k * n + 1.0 * m * n);
   out.operations = 2.0 * m * n * k;
   return out;
@@ -118,30 +125,21 @@ const Workload sgemm{
     .variants = {{.name = "naive",
                   .source = naive,
                   .entry = "sgemm_naive",
-                  .options = "",
                   .group = {16, 16, 1},
                   .footprint = {{16, 16, 1}, true},
-                  .cut = core::Cut::by_offset,
-                  .parameters = {}},
+                  .cut = core::Cut::by_offset},
                  {.name = "tiled",
                   .source = tiled,
                   .entry = "sgemm_tiled",
-                  .options = "",
                   .group = {16, 16, 1},
                   .footprint = {{16, 16, 1}, true},
-                  .cut = core::Cut::by_offset,
-                  .parameters = {}},
+                  .cut = core::Cut::by_offset},
                  {.name = "tiled_coarse",
                   .source = tiled_coarse,
                   .entry = "sgemm_tiled_coarse",
-                  .options = "",
                   .group = {16, 16, 1},
                   .footprint = {{64, 64, 1}, false},
-                  .cut = core::Cut::by_offset,
-                  .parameters = {}}},
-    // Up to 4,096 positive terms, each rounded at 6e-8; errors add up as their square root, 4e-6. A missing term is
-    // 1 / k, 2.4e-4 or more.
-    .tolerance = {.absolute = 0, .relative = 2e-5},
+                  .cut = core::Cut::by_offset}},
     .make = make,
     .reference = reference,
 };

@@ -32,10 +32,14 @@ kernel void transpose_tiled(global const float* in, global float* out, int rows,
 }
 )";
 
+// Of the input. Tiny: no multiple of a tile, and not square; large: 1 GB each way.
+constexpr int rows_of(Size size) { return size == Size::tiny ? 131 : size == Size::normal ? 4096 : 16384; }
+constexpr int columns_of(Size size) { return size == Size::tiny ? 77 : size == Size::normal ? 2048 : 16384; }
+static_assert(fits(1LL * rows_of(Size::large) * columns_of(Size::large),
+                   2LL * rows_of(Size::large) * columns_of(Size::large)));
+
 Instance make(Size size, const std::string&, std::uint64_t seed) {
-  // Of the input. Tiny: no multiple of a tile, and not square; large: 1 GB each way.
-  const int rows = size == Size::tiny ? 131 : size == Size::normal ? 4096 : 16384;
-  const int columns = size == Size::tiny ? 77 : size == Size::normal ? 2048 : 16384;
+  const int rows = rows_of(size), columns = columns_of(size);
   const std::size_t count = static_cast<std::size_t>(rows) * columns;
   std::mt19937_64 random(seed);
   Instance out;
@@ -43,6 +47,7 @@ Instance make(Size size, const std::string&, std::uint64_t seed) {
   out.arguments = {array<float>("in", core::Access::read, count), array<float>("out", core::Access::write, count),
                    scalar<std::int32_t>("rows", rows), scalar<std::int32_t>("columns", columns)};
   for (float& v : out.arguments[0].as<float>()) v = uniform(random, -1, 1);
+  out.tolerance = {};  // nothing is computed
   out.bytes = 8.0 * static_cast<double>(count);
   out.operations = 0;
   return out;
@@ -66,20 +71,15 @@ const Workload transpose{
     .variants = {{.name = "naive",
                   .source = naive,
                   .entry = "transpose_naive",
-                  .options = "",
                   .group = {16, 16, 1},
                   .footprint = {{16, 16, 1}, true},
-                  .cut = core::Cut::by_offset,
-                  .parameters = {}},
+                  .cut = core::Cut::by_offset},
                  {.name = "tiled",
                   .source = tiled,
                   .entry = "transpose_tiled",
-                  .options = "",
                   .group = {32, 8, 1},
                   .footprint = {{32, 32, 1}, true},
-                  .cut = core::Cut::none,
-                  .parameters = {}}},
-    .tolerance = {},  // nothing is computed
+                  .cut = core::Cut::none}},
     .make = make,
     .reference = reference,
 };

@@ -19,6 +19,16 @@ struct Mismatch {
   double expected = 0, actual = 0;
 };
 
+// Reference values are finite, or the reference is wrong.
+std::optional<std::string> not_finite(const Workload& workload, const Argument& expected) {
+  if (expected.element != Element::f32) return std::nullopt;
+  const auto want = expected.as<float>();
+  const auto found = std::find_if(want.begin(), want.end(), [](float v) { return !std::isfinite(v); });
+  if (found == want.end()) return std::nullopt;
+  return fmt::format("{}: the reference gives {} for {}[{}]", workload.name, *found, expected.name,
+                     found - want.begin());
+}
+
 template <class T>
 Mismatch mismatch(const Argument& expected, const Argument& actual, const Tolerance& tolerance) {
   const auto want = expected.as<T>(), got = actual.as<T>();
@@ -27,8 +37,7 @@ Mismatch mismatch(const Argument& expected, const Argument& actual, const Tolera
     bool right = want[i] == got[i];
     if constexpr (std::is_floating_point_v<T>) {
       const double w = want[i], g = got[i];
-      right = right || (std::isnan(w) && std::isnan(g)) ||
-              std::abs(g - w) <= tolerance.absolute + tolerance.relative * std::abs(w);
+      right = right || std::abs(g - w) <= tolerance.absolute + tolerance.relative * std::abs(w);
     }
     if (right) continue;
     if (out.count++ == 0) {
@@ -63,6 +72,14 @@ Size parse_size(const std::string& text) {
     if (text == to_string(size)) return size;
   }
   throw core::UsageError("size '" + text + "': tiny, default or large expected");
+}
+
+Instance make(const Workload& workload, Size size, const std::string& input, std::uint64_t seed) {
+  if (std::find(workload.inputs.begin(), workload.inputs.end(), input) == workload.inputs.end()) {
+    throw core::UsageError(
+        fmt::format("{} has no input '{}'; there are: {}", workload.name, input, fmt::join(workload.inputs, ", ")));
+  }
+  return workload.make(size, input, seed);
 }
 
 core::Launch launch_of(const Instance& instance, const core::Variant& variant) {
@@ -107,19 +124,20 @@ std::optional<std::string> compare(const Workload& workload, const Instance& exp
         return fmt::format("{}: read-only argument {} was changed", workload.name, want.name);
       continue;
     }
-    const Mismatch m = mismatch(want, got, workload.tolerance);
+    if (auto wrong = not_finite(workload, want)) return wrong;
+    const Mismatch m = mismatch(want, got, expected.tolerance);
     if (m.count == 0) continue;
     return fmt::format(
         "{}: {} of {} elements of {} are wrong; the first is [{}]: {} instead of {} (tolerance {} + {} x)",
         workload.name, m.count, want.bytes.size() / (want.element == Element::u8 ? 1 : 4), want.name, m.first, m.actual,
-        m.expected, workload.tolerance.absolute, workload.tolerance.relative);
+        m.expected, expected.tolerance.absolute, expected.tolerance.relative);
   }
   return std::nullopt;
 }
 
 void poison(Instance& instance) {
   for (Argument& a : instance.arguments) {
-    if (a.access == core::Access::write) std::fill(a.bytes.begin(), a.bytes.end(), std::byte{0xCD});
+    if (a.access == core::Access::write) std::fill(a.bytes.begin(), a.bytes.end(), poison_byte);
   }
 }
 

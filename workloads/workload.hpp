@@ -1,8 +1,10 @@
 // A workload, described once: sizes, inputs, variants, reference. Tests, benchmarks, demo and training all use this.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <random>
 #include <span>
@@ -44,19 +46,20 @@ struct Argument {
   }
 };
 
+// An element is right if |actual - expected| <= absolute + relative * |expected|. Integers are compared exactly.
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+};
+
 // A problem to solve: one workload at one size with one input, all arguments in the order of the kernel's signature.
 // Written arrays have their size, but no result yet (in-place ones hold their input).
 struct Instance {
   core::Box space;  // the points to compute
   std::vector<Argument> arguments;
+  Tolerance tolerance;    // of its results; the reason stands beside it in the workload's file
   double bytes = 0;       // least memory traffic, read and written: with the operations, the floor of any run
   double operations = 0;  // arithmetic
-};
-
-// An element is right if |actual - expected| <= absolute + relative * |expected|. Integers are compared exactly.
-struct Tolerance {
-  double absolute = 0;
-  double relative = 0;
 };
 
 struct Workload {
@@ -64,11 +67,13 @@ struct Workload {
   std::string what;                 // what it computes, in a line
   std::vector<std::string> inputs;  // names of its inputs, the usual one first
   std::vector<core::Variant>
-      variants;         // all of one signature; the first is the base: simplest, guarded or of footprint one
-  Tolerance tolerance;  // with the reason for it beside it in the file
-  Instance (*make)(Size size, const std::string& input, std::uint64_t seed);
+      variants;  // all of one signature; the first is the base: simplest, guarded or of footprint one
+  Instance (*make)(Size size, const std::string& input, std::uint64_t seed);  // call the one below: it checks `input`
   void (*reference)(Instance& instance);  // computes on the host what the kernels leave in the written arrays
 };
+
+// An instance of the workload; UsageError that lists its inputs for one that it does not have.
+Instance make(const Workload& workload, Size size, const std::string& input, std::uint64_t seed);
 
 // The launch of one variant as history knows it: kernel, space, group and the sizes and integers among the arguments.
 core::Launch launch_of(const Instance& instance, const core::Variant& variant);
@@ -78,11 +83,13 @@ const std::vector<const Workload*>& all();
 const Workload& find(std::string_view name);  // UsageError that lists the names there are
 
 // What is wrong with `actual`, in one line with the first wrong element and how many there are; nothing where all is
-// right.
+// right. A reference that is not finite would accept anything or nothing: that is told as an error of its own.
 std::optional<std::string> compare(const Workload& workload, const Instance& expected, const Instance& actual);
 
-// Overwrites every write-only array with a byte pattern that no result has (0xCD), so that what a kernel left out
-// shows.
+// A byte pattern that no result has: -4.3e8 as a float.
+constexpr std::byte poison_byte{0xCD};
+
+// Overwrites every write-only array with it, so that what a kernel left out shows.
 void poison(Instance& instance);
 
 // Makers of arguments.
@@ -112,9 +119,20 @@ Argument scalar(std::string name, T value) {
   return out;
 }
 
-// Uniform in [low, high), the same on every machine and library for one state of the generator.
-inline float uniform(std::mt19937_64& random, float low, float high) {
-  return low + (high - low) * (static_cast<float>(random() >> 40) * 0x1p-24f);
+// Uniform in [low, high), from the upper 24 bits of a draw. The same on every machine and compiler: the product of two
+// floats is exact in double, so that fusing it with the addition changes nothing.
+inline float uniform(std::uint64_t draw, float low, float high) {
+  const double fraction = static_cast<double>(draw >> 40) * 0x1p-24;
+  const auto out = static_cast<float>(low + static_cast<double>(high - low) * fraction);
+  return out < high ? out : std::nextafter(high, low);  // rounding may reach the end, as 1.5 from 0.5 to 1.5
+}
+
+inline float uniform(std::mt19937_64& random, float low, float high) { return uniform(random(), low, high); }
+
+// What every size keeps to: kernels count elements with an int, also in groups that reach beyond the end (a million, to
+// be safe), and all arrays together, of four bytes an element, stay below 4 GB.
+constexpr bool fits(std::int64_t longest_array, std::int64_t all_arrays) {
+  return longest_array <= std::numeric_limits<std::int32_t>::max() - 1'000'000 && 4 * all_arrays <= 4'000'000'000;
 }
 
 }  // namespace heddle::workloads

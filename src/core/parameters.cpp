@@ -94,6 +94,9 @@ ParameterSpace::ParameterSpace(std::vector<Parameter> parameters) : parameters_(
     }
     if (p->values.empty()) throw UsageError("parameter '" + p->name + "' has no values");
     for (auto v = p->values.begin(); v != p->values.end(); ++v) {
+      if (const auto* word = std::get_if<std::string>(&*v); word && parse_value(*word) != *v) {
+        throw UsageError("parameter '" + p->name + "': the name '" + *word + "' reads as a number or truth value");
+      }
       if (v->index() != p->values.front().index())
         throw UsageError("parameter '" + p->name + "' mixes types of values");
       if (std::find(p->values.begin(), v, *v) != v) {

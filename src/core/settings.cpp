@@ -76,6 +76,7 @@ Settings read_settings(const Lookup& environment) {
   if (s.cache.empty()) s.cache = xdg(environment, "XDG_CACHE_HOME", ".cache", "heddle");
   if (s.store == "off") s.store.clear();
   if (s.cache == "off") s.cache.clear();
+  if (s.trace == "off") s.trace.clear();
   return s;
 }
 

@@ -19,10 +19,16 @@ NdRange nd_range(const Variant& variant, const Box& box, const Box& space) {
     throw InternalError("variant " + variant.name + " cannot be cut, but was given " + to_string(box));
   }
   NdRange out;
+  out.dimensions = 1;
   for (int d = 0; d < 3; ++d) {
     const std::int64_t f = variant.footprint.points[d];
+    if (space.begin[d] != 0 && f != variant.group[d]) {
+      throw InternalError("variant " + variant.name + ": " + to_string(space) +
+                          " does not begin at zero, and points are not work-items");
+    }
+    if (space.extent(d) > 1) out.dimensions = d + 1;
     out.local[d] = variant.group[d];
-    out.offset[d] = (box.begin[d] - space.begin[d]) / f * variant.group[d];
+    out.offset[d] = space.begin[d] + (box.begin[d] - space.begin[d]) / f * variant.group[d];
     out.global[d] = (box.extent(d) + f - 1) / f * variant.group[d];
   }
   return out;

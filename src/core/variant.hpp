@@ -34,12 +34,14 @@ struct NdRange {
   Index offset{0, 0, 0};
   Index global{1, 1, 1};
   Index local{1, 1, 1};
+  int dimensions = 0;  // what get_work_dim answers; 0: as many as the range needs
 
   bool operator==(const NdRange&) const = default;
 };
 
-// The work-items with which `variant` computes `box` of a launch over `space`. The box must be made of whole footprints
-// (align), and be the whole space unless the variant can be cut.
+// The work-items with which `variant` computes `box` of a launch over `space`. All slices of a launch have its
+// dimensions. A space that does not begin at zero is one whose points are work-items: a program's launch with a global
+// offset. The box must be made of whole footprints (align), and be the whole space unless the variant can be cut.
 NdRange nd_range(const Variant& variant, const Box& box, const Box& space);
 
 }  // namespace heddle::core

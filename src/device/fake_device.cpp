@@ -747,6 +747,8 @@ void FakeWorld::State::run(std::unique_lock<std::mutex>& lock, Nanoseconds limit
         command->effect();
       } catch (const std::exception& e) {
         thrown = e.what();
+      } catch (...) {
+        thrown = "something that is no std::exception";
       }
       lock.lock();
       if (thrown) command->failure = Failure{FailureKind::launch, "a host function threw: " + *thrown, ""};

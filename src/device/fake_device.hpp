@@ -101,7 +101,8 @@ struct FakeKernel {
 //   hang at launch 4               # never ends and keeps the device's computing engine
 //   slow 10 from launch 3          # launches take ten times as long as said; without "from": all of them
 //
-// Failures count from 1 per device and kind; a call refused for its arguments does not count.
+// Failures count from 1 per device and kind; a call refused for its arguments does not count. What prepare() launches
+// and allocates counts like anything else.
 //
 // Time. A launch takes latency + weight / rate, a copy latency + bytes / rate, rounded to nanoseconds, then slow and
 // noise. A command is ready when the one before it in its queue and all that it waits for are done. A device has one

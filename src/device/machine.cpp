@@ -38,8 +38,10 @@ std::vector<Found> find_devices(const std::vector<Platform>& platforms, std::vec
     std::vector<cl_device_id> handles(code == CL_SUCCESS ? count : 0);
     if (count > 0)
       code = platform.cl(&Slots::clGetDeviceIDs, platform.handle, CL_DEVICE_TYPE_ALL, count, handles.data(), nullptr);
-    if (code != CL_SUCCESS && code != CL_DEVICE_NOT_FOUND) {
-      problems.push_back("OpenCL driver " + platform.library + " cannot list its devices: " + error_name(code));
+    if (code != CL_SUCCESS || count == 0) {
+      // Seen: PoCL without a writable folder for its cache.
+      problems.push_back("OpenCL driver " + platform.library + " offers no device: " + error_name(code) +
+                         "; some need a cache folder they can write to (HOME, XDG_CACHE_HOME, POCL_CACHE_DIR)");
       continue;
     }
     for (cl_device_id handle : handles) {
@@ -55,32 +57,26 @@ std::vector<Found> find_devices(const std::vector<Platform>& platforms, std::vec
   return out;
 }
 
-bool matches(const Selector& selector, const Found& found, std::size_t number) {
+bool matches(const Selector& selector, const Found& found) {
   const std::string what = lower(selector.what);
-  return what == "all" || what == to_string(found.info.kind) || what == found.info.id || what == std::to_string(number);
+  return what == "all" || what == to_string(found.info.kind) || what == found.info.id;
 }
 
-// Numbers, ids and kinds first; a part of a name only where nothing else fits, so that "0" is not every name with a
-// zero in it.
+// Ids and kinds first; a part of a name only where nothing else fits, so that "cpu" is not every name with these
+// letters in it.
 std::vector<std::size_t> choose(const Selector& selector, const std::vector<Found>& found) {
-  std::vector<std::size_t> out;
+  std::vector<std::size_t> out, by_name;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (matches(selector, found[i], i)) out.push_back(i);
+    if (matches(selector, found[i])) out.push_back(i);
+    if (lower(found[i].info.name).find(lower(selector.what)) != std::string::npos) by_name.push_back(i);
   }
-  const bool number =
-      std::all_of(selector.what.begin(), selector.what.end(), [](unsigned char c) { return std::isdigit(c); });
-  for (std::size_t i = 0; i < found.size() && !number && out.empty(); ++i) {
-    for (std::size_t j = i; j < found.size(); ++j) {
-      if (lower(found[j].info.name).find(lower(selector.what)) != std::string::npos) out.push_back(j);
-    }
-  }
-  return out;
+  return out.empty() ? by_name : out;
 }
 
 std::string listing(const std::vector<Found>& found) {
   std::string out;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    out += fmt::format("{}{} {} ({})", i ? ", " : "", i, found[i].info.id, found[i].info.name);
+    out += fmt::format("{}{} ({})", i ? ", " : "", found[i].info.id, found[i].info.name);
   }
   return out.empty() ? "none" : out;
 }

@@ -21,7 +21,7 @@ Machine open_machine(const core::Settings& settings, const core::Lookup& environ
 
 // One entry of HEDDLE_DEVICES: "cpu/2" is {cpu, 2}.
 struct Selector {
-  std::string what;  // all, cpu, gpu, accelerator, a number, an id or part of a name
+  std::string what;  // all, cpu, gpu, accelerator, an id or part of a name
   int parts = 1;
 };
 std::vector<Selector> parse_selectors(const std::string& text);  // UsageError in one line

@@ -41,6 +41,23 @@ std::string device_text(const Dispatch& cl, cl_device_id device, cl_device_info 
   return text;
 }
 
+// Whether text and options are all that is compiled. Whatever might include a file is kept out of the cache, however it
+// is spelt:
+// "# include", "%:include", a word broken over two lines, "-include FILE".
+bool is_all_of_the_program(const Source& source) {
+  std::string text;
+  for (std::size_t i = 0; i < source.text.size(); ++i) {
+    const bool splice = source.text[i] == '\\' && i + 1 < source.text.size() &&
+                        (source.text[i + 1] == '\n' || source.text[i + 1] == '\r');
+    if (splice) {
+      i += source.text.compare(i + 1, 2, "\r\n") == 0 ? 2 : 1;
+    } else {
+      text += source.text[i];
+    }
+  }
+  return text.find("include") == std::string::npos && source.options.find("include") == std::string::npos;
+}
+
 // What an event needs to tell its story to the trace when it is done.
 struct Story {
   core::TraceKind kind;
@@ -228,7 +245,7 @@ T& own(Base& object) {
 void check_range(const Buffer& buffer, Bytes at, Bytes size) {
   if (at > buffer.size() || size > buffer.size() - at) {
     throw core::UsageError(
-        fmt::format("bytes {} to {} of a buffer of {} bytes: outside of it", at, at + size, buffer.size()));
+        fmt::format("{} bytes at {} of a buffer of {} bytes: outside of it", size, at, buffer.size()));
   }
 }
 
@@ -244,6 +261,10 @@ class OpenClQueue : public Queue {
                                          run.arguments.size(), kernel.limits().arguments));
     }
     for (std::size_t k = 0; k < run.arguments.size(); ++k) {
+      const auto* given = std::get_if<BufferArgument>(&run.arguments[k]);
+      if (given && !given->buffer) {
+        throw core::UsageError(fmt::format("kernel {}: argument {} is a buffer that is not there", kernel.name(), k));
+      }
       if (const cl_int code = set_argument(kernel.handle(), static_cast<cl_uint>(k), run.arguments[k]);
           code != CL_SUCCESS) {
         Failure failure = failed(FailureKind::launch, "clSetKernelArg", code);
@@ -259,6 +280,7 @@ class OpenClQueue : public Queue {
       local[d] = static_cast<size_t>(run.range.local[d]);
       if (global[d] > 1 || offset[d] > 0) dimensions = static_cast<cl_uint>(d) + 1;
     }
+    if (run.range.dimensions > 0) dimensions = static_cast<cl_uint>(run.range.dimensions);
     const bool shifted = offset[0] || offset[1] || offset[2];
     const size_t* from = shifted ? offset : nullptr;  // PoCL compiles a separate form for launches with an offset
     return queue(
@@ -276,6 +298,7 @@ class OpenClQueue : public Queue {
 
   Result<Event> copy_in(Buffer& to, Bytes at, std::span<const std::byte> from, Waits waits) override {
     check_range(to, at, from.size());
+    if (from.empty()) return nothing(waits);
     const auto& buffer = own<OpenClBuffer>(to);
     if (buffer.wrapped() && from.data() == buffer.wrapped() + at)
       return show(buffer, at, from.size(), CL_MAP_WRITE, waits);
@@ -292,6 +315,7 @@ class OpenClQueue : public Queue {
 
   Result<Event> copy_out(std::span<std::byte> to, Buffer& from, Bytes at, Waits waits) override {
     check_range(from, at, to.size());
+    if (to.empty()) return nothing(waits);
     const auto& buffer = own<OpenClBuffer>(from);
     if (buffer.wrapped() && to.data() == buffer.wrapped() + at) return show(buffer, at, to.size(), CL_MAP_READ, waits);
     return queue(
@@ -308,6 +332,7 @@ class OpenClQueue : public Queue {
   Result<Event> copy(Buffer& to, Bytes to_at, Buffer& from, Bytes from_at, Bytes size, Waits waits) override {
     check_range(to, to_at, size);
     check_range(from, from_at, size);
+    if (size == 0) return nothing(waits);
     return queue(
         FailureKind::transfer, "clEnqueueCopyBuffer", waits,
         [&](cl_uint n, const cl_event* list, cl_event* event) {
@@ -321,6 +346,7 @@ class OpenClQueue : public Queue {
 
   Result<Event> fill(Buffer& to, Bytes at, Bytes size, std::byte value, Waits waits) override {
     check_range(to, at, size);
+    if (size == 0) return nothing(waits);
     return queue(
         FailureKind::transfer, "clEnqueueFillBuffer", waits,
         [&](cl_uint n, const cl_event* list, cl_event* event) {
@@ -347,6 +373,18 @@ class OpenClQueue : public Queue {
     if (const auto* local = std::get_if<LocalMemory>(&argument)) return set(local->size, nullptr);
     const cl_mem memory = own<OpenClBuffer>(*std::get<BufferArgument>(argument).buffer).handle();
     return set(sizeof memory, &memory);
+  }
+
+  // A command that moves no bytes still has its place in the order. OpenCL before 2.1 refuses copies of size zero.
+  Result<Event> nothing(Waits waits) {
+    return queue(
+        FailureKind::transfer, "clEnqueueMarkerWithWaitList", waits,
+        [&](cl_uint n, const cl_event* list, cl_event* event) {
+          return cl_(&Slots::clEnqueueMarkerWithWaitList, queue_.get(), n, list, event);
+        },
+        [] {
+          return Story{core::TraceKind::transfer, "nothing", "0 bytes"};
+        });
   }
 
   // Makes the host and the device agree on wrapped memory; no bytes move where they are one.
@@ -435,8 +473,7 @@ class OpenClDevice : public Device {
 
   Result<std::unique_ptr<Program>> build(const Source& source) override {
     const Nanoseconds begin = steady_now();
-    // A source that includes files is more than its text, so it is never taken from the cache.
-    const bool cacheable = source.text.find("#include") == std::string::npos;
+    const bool cacheable = is_all_of_the_program(source);
     const std::string key = core::Fingerprint().add(info_.fingerprint).add(source.text).add(source.options).hex();
     OwnedProgram program;
     bool from_cache = false;

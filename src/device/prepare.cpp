@@ -35,8 +35,10 @@ Status prepare(Device& device, Queue& queue, const Run& run) {
     Buffer& original = *given->buffer;
     auto copy = device.allocate(original.size());
     if (!copy) return copy.failure();
-    auto copied = queue.copy(**copy, 0, original, 0, original.size());
-    if (!copied) return copied.failure();
+    if (given->access != core::Access::write) {  // what is only written need not hold anything
+      auto copied = queue.copy(**copy, 0, original, 0, original.size());
+      if (!copied) return copied.failure();
+    }
     given->buffer = copy->get();
     scratch.push_back(std::move(*copy));
   }

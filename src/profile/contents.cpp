@@ -1,10 +1,13 @@
 // Merging of what was measured: here within a process, in tables.cpp with what is on disk.
 #include "profile/contents.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace heddle::profile {
+
+Milliseconds now() {
+  return std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+}
 
 bool trusted(const core::Sample& sample) {
   return sample.points > 0 && sample.duration.count() >= 0 && std::isfinite(sample.contention) &&
@@ -26,7 +29,6 @@ void Entry::add(const Entry& other) {
   aggregate.add(other.aggregate);
   for (const auto& [kind, times] : other.failures) failures[kind] += times;
   samples.insert(samples.end(), other.samples.begin(), other.samples.end());
-  std::stable_sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.when < b.when; });
   if (samples.size() > core::samples_per_key) {
     samples.erase(samples.begin(), samples.end() - static_cast<std::ptrdiff_t>(core::samples_per_key));
   }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ constexpr core::FailureKind failure_kinds[] = {
     core::FailureKind::build, core::FailureKind::allocation, core::FailureKind::launch,     core::FailureKind::transfer,
     core::FailureKind::lost,  core::FailureKind::hang,       core::FailureKind::unsupported};
 
+// Larger than any count or number of failures measured, and small enough that sums of many stay exact and finite.
+constexpr std::int64_t most_times = 1'000'000'000'000'000;
+
 // A sample and when it was taken, since 1970.
 struct DatedSample {
   core::Sample sample;
@@ -27,7 +31,7 @@ struct DatedSample {
 struct Entry {
   core::Aggregate aggregate;                           // its failures are the sum of those below
   std::map<core::FailureKind, std::int64_t> failures;  // how often each kind happened
-  std::vector<DatedSample> samples;                    // the newest core::samples_per_key, oldest first
+  std::vector<DatedSample> samples;  // the last core::samples_per_key, in the order in which they came: clocks err
 
   void add(const core::Sample& sample, Milliseconds when);
   void add(core::FailureKind kind, std::int64_t times = 1);
@@ -43,10 +47,12 @@ struct Contents {
   bool empty() const { return records.empty() && names.empty(); }
 };
 
-// Which records: those of this kernel and this device; an empty fingerprint means any.
+// Which records: those of this kernel and this device, by fingerprint; without one, any.
 struct Selection {
-  std::string kernel, device;
+  std::optional<std::string> kernel, device;
 };
+
+Milliseconds now();  // since 1970
 
 // Whether a sample is fit for the store: it counts points, and no other program disturbed it.
 bool trusted(const core::Sample& sample);

@@ -9,16 +9,20 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "profile/printable.hpp"
+
 namespace heddle::profile {
 
 namespace {
 
 using nlohmann::json;
 
-// Larger than anything measured, and small enough that sums of many stay exact and finite.
-constexpr std::int64_t most_times = 1'000'000'000'000'000;
 constexpr double most_nanoseconds = 1e19;  // the longest duration that fits 64 bits, on a single point
 constexpr double most_m2 = 1e60;           // of most_times such durations
+
+constexpr std::size_t most_levels = 16;  // an export has 5; what is deeper could overflow the stack of what reads it
+constexpr std::size_t enough = 200;      // bytes of a parser's message, which may quote the whole file
+constexpr Milliseconds wrong_clock = std::chrono::hours(24);  // further ahead than machines' clocks and zones differ
 
 // Finds the first error of syntax, with its position, and names given twice in one object, which json::parse accepts.
 class SyntaxCheck : public json::json_sax_t {
@@ -26,6 +30,7 @@ class SyntaxCheck : public json::json_sax_t {
   std::size_t position = 0;  // bytes read when the error was found
   std::string error;
   std::string twice;  // the way to a name that is given twice
+  bool too_deep = false;
 
   bool null() override { return value(); }
   bool boolean(bool) override { return value(); }
@@ -34,9 +39,9 @@ class SyntaxCheck : public json::json_sax_t {
   bool number_float(number_float_t, const string_t&) override { return value(); }
   bool string(string_t&) override { return value(); }
   bool binary(binary_t&) override { return value(); }
-  bool start_object(std::size_t) override { return value(), levels_.emplace_back(), true; }
+  bool start_object(std::size_t) override { return value() && enter({}); }
   bool end_object() override { return levels_.pop_back(), true; }
-  bool start_array(std::size_t) override { return value(), levels_.push_back({true, 0, {}, {}}), true; }
+  bool start_array(std::size_t) override { return value() && enter({true, 0, {}, {}}); }
   bool end_array() override { return levels_.pop_back(), true; }
   bool key(string_t& name) override {
     levels_.back().name = name;
@@ -51,6 +56,7 @@ class SyntaxCheck : public json::json_sax_t {
     const std::string what = e.what();  // "[json.exception...] parse error at line 1, column 2: syntax error while ..."
     const auto place = what.find(" column ");
     error = place == std::string::npos ? what.substr(what.find("] ") + 2) : what.substr(what.find(": ", place) + 2);
+    if (error.size() > enough) error = error.substr(0, enough) + "...";
     return false;
   }
 
@@ -65,13 +71,18 @@ class SyntaxCheck : public json::json_sax_t {
     if (!levels_.empty()) ++levels_.back().elements;
     return true;
   }
+  bool enter(Level level) {
+    too_deep = levels_.size() == most_levels;
+    levels_.push_back(std::move(level));
+    return !too_deep;
+  }
   std::vector<Level> levels_;
 };
 
 std::string shown(const json& value) {
   std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  constexpr std::size_t enough = 40;  // so that the message stays one line
-  return text.size() > enough ? text.substr(0, enough) + "..." : text;
+  constexpr std::size_t line = 40;  // so that the message stays one
+  return text.size() > line ? text.substr(0, line) + "..." : text;
 }
 
 // One value and the way to it from the top of the file.
@@ -81,7 +92,8 @@ class Place {
       : value_(value), path_(std::move(path)), source_(source) {}
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw core::UsageError(fmt::format("{}: {}: {}", source_, path_.empty() ? "top level" : path_, why));
+    const std::string place = path_.empty() ? "top level" : cut(printable(path_), enough);
+    throw core::UsageError(fmt::format("{}: {}: {}", source_, place, printable(why)));
   }
   [[noreturn]] void refuse_value(const std::string& expected) const {
     refuse(fmt::format("expected {}, got {}", expected, shown(value_)));
@@ -94,7 +106,9 @@ class Place {
       if (!value_.contains(name)) refuse(fmt::format("'{}' is missing", name));
     }
     for (const auto& [name, unused] : value_.items()) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) refuse(fmt::format("unknown member '{}'", name));
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        refuse(fmt::format("unknown member '{}'", cut(printable(name), enough)));
+      }
     }
   }
   Place at(const std::string& name) const {
@@ -117,6 +131,10 @@ class Place {
   std::string text() const {
     if (!value_.is_string()) refuse_value("a string");
     return value_.get<std::string>();
+  }
+  std::string fingerprint() const {
+    if (text().empty()) refuse_value("a fingerprint");
+    return text();
   }
   std::int64_t integer(std::int64_t least, std::int64_t most = std::numeric_limits<std::int64_t>::max()) const {
     const bool fits = value_.is_number_unsigned() ? value_.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
@@ -158,6 +176,7 @@ DatedSample sample(const Place& place) {
   // Below that the sample was disturbed by another program and may not enter a store.
   out.sample.contention = place.at("contention").real(core::trusted_contention, std::numeric_limits<double>::max());
   out.when = Milliseconds(place.at("when").integer(0));
+  if (out.when > now() + wrong_clock) out.when = now();
   return out;
 }
 
@@ -185,8 +204,8 @@ core::Aggregate aggregate(const Place& place) {
 std::pair<core::SampleKey, Entry> record(const Place& place) {
   place.members({"kernel", "variant", "parameters", "device", "shape", "count", "mean_ns_per_point", "m2", "least",
                  "most", "failures", "samples"});
-  const core::SampleKey key{place.at("kernel").text(), place.at("variant").text(), place.at("parameters").text(),
-                            place.at("device").text(), place.at("shape").text()};
+  const core::SampleKey key{place.at("kernel").fingerprint(), place.at("variant").text(), place.at("parameters").text(),
+                            place.at("device").fingerprint(), place.at("shape").text()};
   Entry entry;
   entry.aggregate = aggregate(place);
   for (const auto& [name, times] : place.at("failures").items()) {
@@ -200,25 +219,91 @@ std::pair<core::SampleKey, Entry> record(const Place& place) {
                                            samples.size()));
   }
   for (const Place& s : samples) entry.samples.push_back(sample(s));
-  const auto older = [](const DatedSample& a, const DatedSample& b) { return a.when < b.when; };
-  std::stable_sort(entry.samples.begin(), entry.samples.end(), older);
   return {key, entry};
+}
+
+// Where the first bracket stands that opens one level too many, in text that is right up to there.
+std::size_t too_deep_at(const std::string& text) {
+  bool quoted = false;
+  std::size_t level = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++i;
+    if (quoted) continue;
+    if (c == ']' || c == '}') --level;
+    if ((c == '[' || c == '{') && ++level > most_levels) return i;
+  }
+  return text.size();
 }
 
 json parse(const std::string& text, const std::string& source) {
   SyntaxCheck check;
   if (json::sax_parse(text, &check)) return json::parse(text);
-  if (check.error.empty()) throw core::UsageError(fmt::format("{}: {}: given twice", source, check.twice));
+  if (check.too_deep) {
+    check.position = too_deep_at(text) + 1;
+    check.error = fmt::format("nested deeper than {} levels", most_levels);
+  }
+  if (check.error.empty()) {
+    throw core::UsageError(fmt::format("{}: {}: given twice", source, cut(printable(check.twice), enough)));
+  }
   const std::size_t last = std::min(check.position == 0 ? 0 : check.position - 1, text.size());
   const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(last), '\n');
   const auto newline = last == 0 ? std::string::npos : text.rfind('\n', last - 1);
   const auto column = last + 1 - (newline == std::string::npos ? 0 : newline + 1);
-  throw core::UsageError(fmt::format("{}: line {}, column {}: {}", source, line, column, check.error));
+  throw core::UsageError(fmt::format("{}: line {}, column {}: {}", source, line, column, printable(check.error)));
+}
+
+// What follows makes of anything what from_json accepts.
+
+double within(double value, double most) { return value >= 0 ? std::min(value, most) : 0; }  // 0 for what is no number
+
+core::Aggregate acceptable(core::Aggregate a) {
+  a.count = std::clamp(a.count, std::int64_t{0}, most_times);
+  if (a.count == 0) return {};
+  a.mean = within(a.mean, most_nanoseconds);
+  a.m2 = within(a.m2, most_m2);
+  a.least = within(a.least, a.mean);
+  a.most = std::max(within(a.most, most_nanoseconds), a.mean);
+  return a;
+}
+
+Entry acceptable(const Entry& entry) {
+  Entry out;
+  out.aggregate = acceptable(entry.aggregate);
+  for (const auto& [kind, times] : entry.failures) out.failures[kind] = std::clamp(times, std::int64_t{0}, most_times);
+  constexpr core::Bytes most_bytes = std::numeric_limits<std::int64_t>::max();
+  for (DatedSample s : entry.samples) {
+    if (!trusted(s.sample)) continue;
+    s.sample.bytes_in = std::min(s.sample.bytes_in, most_bytes);
+    s.sample.bytes_out = std::min(s.sample.bytes_out, most_bytes);
+    s.when = std::max(s.when, Milliseconds(0));
+    out.samples.push_back(s);
+  }
+  const auto kept = std::min<std::size_t>(core::samples_per_key, static_cast<std::size_t>(out.aggregate.count));
+  if (out.samples.size() > kept)
+    out.samples.erase(out.samples.begin(), out.samples.end() - static_cast<std::ptrdiff_t>(kept));
+  return out;
+}
+
+Contents acceptable(const Contents& contents) {
+  Contents out;
+  for (const auto& [fingerprint, name] : contents.names) out.names[valid_utf8(fingerprint)] = valid_utf8(name);
+  for (const auto& [key, entry] : contents.records) {
+    if (key.kernel.empty() || key.device.empty()) continue;
+    // Two keys can become one when what is not UTF-8 in them is replaced.
+    Entry& together = out.records[{valid_utf8(key.kernel), valid_utf8(key.variant), valid_utf8(key.parameters),
+                                   valid_utf8(key.device), valid_utf8(key.shape)}];
+    together.add(acceptable(entry));
+    together = acceptable(together);
+  }
+  return out;
 }
 
 }  // namespace
 
-std::string to_json(const Contents& contents) {
+std::string to_json(const Contents& given) {
+  const Contents contents = acceptable(given);
   json records = json::array();
   for (const auto& [key, entry] : contents.records) {
     json failures = json::object(), samples = json::array();
@@ -245,7 +330,7 @@ std::string to_json(const Contents& contents) {
                        {"samples", samples}});
   }
   const json all = {{"heddle_profile", exchange_version}, {"names", contents.names}, {"records", records}};
-  return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return all.dump(1) + "\n";
 }
 
 Contents from_json(const std::string& text, const std::string& source) {

@@ -53,6 +53,19 @@ void make_private_file(const std::string& path) {
   }
 }
 
+// The file may have been there before, made by a shell or an older program. Not through a descriptor: closing one would
+// drop the locks that this process holds on the file. Nobody's access grows.
+void close_to_others(const std::string& path) {
+  for (const char* end : {"", "-wal", "-shm", "-journal"}) {
+    struct stat there {};
+    const std::string file = path + end;
+    const bool ours = ::lstat(file.c_str(), &there) == 0 && S_ISREG(there.st_mode) && there.st_uid == ::geteuid();
+    if (!ours || (there.st_mode & 0077) == 0) continue;
+    if (::chmod(file.c_str(), there.st_mode & 0700) == 0) continue;
+    core::log_once(core::LogLevel::warn, fmt::format("profile store {}: others can read it: {}", file, reason(errno)));
+  }
+}
+
 enum class Verdict { ours, empty, damaged, foreign, future };
 
 // The part of the new name that says why a file was moved aside.
@@ -119,6 +132,7 @@ Judged judge(const std::string& path, Milliseconds patience, bool thorough) {
       if (thorough) {
         auto check = connection.prepare("PRAGMA integrity_check(1)");
         if (check.step() && check.text(0) != "ok") throw SqlError(SqlFault::damaged, 0, check.text(0));
+        read_rows(connection, {});  // sound as a database, but is it sense?
       }
     }
     one_moment.commit();
@@ -261,7 +275,7 @@ bool shares_memory(std::uint64_t filesystem_type) {
   return std::find(std::begin(network), std::end(network), filesystem_type) == std::end(network);
 }
 
-Connection open_store(const std::string& given, Milliseconds patience, bool suspicious) {
+Opened open_store(const std::string& given, Milliseconds patience, bool suspicious) {
   constexpr int first_version = 3037000;  // strict tables; an older SQLite takes a file with them for damaged
   if (sqlite3_libversion_number() < first_version) {
     cannot(fmt::format("SQLite 3.37 or newer is needed, this is {}", sqlite3_libversion()));
@@ -269,7 +283,7 @@ Connection open_store(const std::string& given, Milliseconds patience, bool susp
   if (given == ":memory:") {
     Connection connection(given, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, 0);
     start_new(connection);
-    return connection;
+    return {std::move(connection)};
   }
   make_folders(given);
   std::error_code none;
@@ -277,10 +291,12 @@ Connection open_store(const std::string& given, Milliseconds patience, bool susp
   const std::string path = none ? given : target.string();
   // More than one round only where other processes replace the file at the same time; each round one of them is done.
   constexpr int rounds = 10;
+  bool replaced = false;
   for (int round = 1;; ++round) {
     try {
       make_private_file(path);
       Judged judged = judge(path, patience, suspicious);
+      if (judged.verdict == Verdict::ours || judged.verdict == Verdict::empty) close_to_others(path);
       if (judged.verdict == Verdict::empty) {
         start_new(*judged.connection);
         judged.verdict = Verdict::ours;
@@ -288,9 +304,10 @@ Connection open_store(const std::string& given, Milliseconds patience, bool susp
       if (judged.verdict == Verdict::ours) {
         keep_log(*judged.connection, false);
         if (!judged.connection->read_only()) choose_journal(*judged.connection, path);
-        return std::move(*judged.connection);
+        return {std::move(*judged.connection), replaced};
       }
       judged.connection.reset();
+      replaced = true;
       if (round == rounds) cannot(judged.why + ", and other processes keep replacing it");
       move_aside(path, judged.why, patience, suspicious);
       suspicious = false;

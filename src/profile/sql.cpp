@@ -1,9 +1,32 @@
 // Which of SQLite's error codes mean what to the store.
 #include "profile/sql.hpp"
 
+#include <atomic>
+
+#include <unistd.h>
+
 namespace heddle::profile {
 
 namespace {
+
+// Which process has how many connections open: its id in the upper half, their number in the lower. One word without a
+// lock, because a fork copies it at any moment; a global, because SQLite's state is one.
+std::atomic<std::uint64_t> open_connections{0};
+
+bool another_process_has_them(std::uint64_t word) {
+  return word >> 32 != static_cast<std::uint32_t>(::getpid()) && (word & 0xffffffff) != 0;
+}
+
+void count_before_opening() {
+  const std::uint64_t here = std::uint64_t{static_cast<std::uint32_t>(::getpid())} << 32;
+  std::uint64_t before = open_connections.load(), after = 0;
+  do {
+    if (another_process_has_them(before)) throw SqlError(SqlFault::cannot, 0, "not used in a forked process");
+    after = (before >> 32 == here >> 32 ? before : here) + 1;
+  } while (!open_connections.compare_exchange_weak(before, after));
+}
+
+void count_after_closing() { --open_connections; }
 
 [[noreturn]] void fail(sqlite3* database, int code, const std::string& doing) {
   const int extended = database ? sqlite3_extended_errcode(database) : code;
@@ -29,6 +52,8 @@ namespace {
 }
 
 }  // namespace
+
+bool forked_while_open() { return another_process_has_them(open_connections.load()); }
 
 Statement::Statement(sqlite3* database, const char* sql) {
   sqlite3_stmt* raw = nullptr;
@@ -60,12 +85,19 @@ void Statement::bind_at(int at, const std::string& value) {
 }
 
 Connection::Connection(const std::string& name, int flags, int busy_milliseconds) {
+  count_before_opening();
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
-  handle_.reset(raw);  // SQLite makes a handle even where opening failed
+  if (!raw) count_after_closing();
+  handle_.reset(raw);  // SQLite makes a handle even where opening failed, unless there is no memory
   if (code != SQLITE_OK) fail(raw, code, "");
   sqlite3_extended_result_codes(raw, 1);
-  sqlite3_busy_timeout(raw, busy_milliseconds);
+  wait_for_locks(busy_milliseconds);
+}
+
+void Connection::Close::operator()(sqlite3* d) const {
+  sqlite3_close_v2(d);
+  count_after_closing();
 }
 
 std::int64_t Connection::integer(const char* sql) {

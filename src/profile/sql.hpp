@@ -24,6 +24,11 @@ struct SqlError : std::runtime_error {
   int code;  // SQLite's extended one; 0 where the error is not SQLite's
 };
 
+// Whether this process was forked while its parent had a connection open. SQLite's own state, such as which locks it
+// holds and which of its mutexes are taken, was then copied as it was at that moment: a new connection here would lose
+// what it acknowledges, or wait for ever. Where all were closed before the fork, nothing is left to be wrong.
+bool forked_while_open();
+
 class Statement {
  public:
   Statement(sqlite3* database, const char* sql);
@@ -56,8 +61,11 @@ class Statement {
 
 class Connection {
  public:
-  // `name` as SQLite takes it: a path, ":memory:" or with SQLITE_OPEN_URI an address.
+  // `name` as SQLite takes it: a path, ":memory:" or with SQLITE_OPEN_URI an address. Calls nothing of SQLite where
+  // forked_while_open().
   Connection(const std::string& name, int flags, int busy_milliseconds);
+
+  void wait_for_locks(int busy_milliseconds) { sqlite3_busy_timeout(handle(), busy_milliseconds); }
 
   void run(const char* sql) { Statement(handle(), sql).run(); }
   Statement prepare(const char* sql) { return Statement(handle(), sql); }
@@ -69,7 +77,7 @@ class Connection {
 
  private:
   struct Close {
-    void operator()(sqlite3* d) const { sqlite3_close_v2(d); }
+    void operator()(sqlite3* d) const;
   };
   std::unique_ptr<sqlite3, Close> handle_;
 };

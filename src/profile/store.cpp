@@ -1,6 +1,7 @@
 // One writer thread takes what was added, batch by batch, to disk; everyone else only touches memory.
 #include "profile/store.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -30,9 +32,7 @@ constexpr std::size_t most_waiting_keys = 10000;
 // the writer as much. So it looks by itself as long as launches come, and only then sleeps until it is woken.
 constexpr int rounds_before_sleep = 25;
 
-Milliseconds now() {
-  return std::chrono::duration_cast<Milliseconds>(std::chrono::system_clock::now().time_since_epoch());
-}
+constexpr const char* forked = "not used in a forked process";
 
 std::string absolute(const std::string& path) {
   if (path.empty() || path == ":memory:") return path;
@@ -58,9 +58,14 @@ std::thread quiet_thread(std::function<void()> body) {
 class Store::Impl {
  public:
   Impl(std::string path, Pace pace) : path_(absolute(path)), pace_(pace), unusable_(path_.empty()) {
-    if (!unusable_) return;
-    why_unusable_ = "there is no profile store: HEDDLE_STORE=off, or no home folder";
-    core::log_once(core::LogLevel::info, why_unusable_);
+    if (path_.empty()) {
+      why_unusable_ = "there is no profile store: HEDDLE_STORE=off, or no home folder";
+      core::log_once(core::LogLevel::info, why_unusable_);
+    } else if (forked_while_open()) {
+      unusable_ = true;
+      why_unusable_ = forked;
+      core::log_once(core::LogLevel::warn, fmt::format("profile store: {}", forked));
+    }
   }
 
   ~Impl() {
@@ -68,6 +73,7 @@ class Store::Impl {
     {
       std::lock_guard lock(mutex_);
       stop_ = true;
+      end_ = Clock::now() + pace_.patience;
     }
     wake_.notify_one();
     writer_.join();
@@ -84,7 +90,7 @@ class Store::Impl {
       std::lock_guard lock(mutex_);
       if (unusable_) return;
       change(waiting_);
-      ++added_;
+      ++added_, ++newest_;
       wake = asleep_ || added_ == pace_.batch;
       if (!writer_.joinable()) start();
     }
@@ -93,12 +99,14 @@ class Store::Impl {
 
   bool flush() {
     std::unique_lock lock(mutex_);
-    if (writer_.joinable()) {
-      const std::uint64_t mine = ++asked_;
-      wake_.notify_one();
-      answered_changed_.wait(lock, [&] { return answered_ >= mine; });
-    }
-    return !unusable_ && !lost_ && waiting_.empty();
+    if (!writer_.joinable()) return !unusable_;  // nothing was ever added
+    const std::uint64_t newest = newest_;
+    Flush mine{told_ < newest ? told_ : told_before_};
+    asked_.push_back(&mine);
+    wake_.notify_one();
+    answered_.wait(lock, [&] { return mine.answered; });
+    if (told_ < newest) told_before_ = std::exchange(told_, newest);
+    return !unusable_ && mine.committed;
   }
 
   Contents read(const Selection& selection) {
@@ -107,29 +115,56 @@ class Store::Impl {
     std::error_code none;
     if (path_ != ":memory:" && !std::filesystem::exists(path_, none)) return out;
     std::string why;
-    attempt([&](Connection& c) { out = profile::read(c, selection); }, why);
+    attempt([&](Connection& c) { out = profile::read(c, selection); }, why, pace_.patience);
     if (!why.empty()) core::log_once(core::LogLevel::warn, fmt::format("profile store {}: not read: {}", path_, why));
+    return out;
+  }
+
+  Contents read_aloud(const Selection& selection) {
+    flush();
+    Contents out;
+    std::error_code unknown;
+    const bool absent = !path_.empty() && path_ != ":memory:" && !std::filesystem::exists(path_, unknown) && !unknown;
+    if (absent && !unusable()) return out;
+    attempt_aloud([&](Connection& c) {
+      // Nothing would be the wrong answer: what there was is still there, under another name.
+      if (std::exchange(replaced_, false)) throw SqlError(SqlFault::cannot, 0, "it was moved aside instead of read");
+      out = profile::read(c, selection);
+    });
     return out;
   }
 
   template <class Change>
   void change_aloud(Change change) {
     flush();
+    attempt_aloud([&](Connection& c) {
+      refuse_read_only(c);
+      change(c);
+    });
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Outcome { done, busy, failed };
+
+  // One call of flush(), which waits for its answer.
+  struct Flush {
+    std::uint64_t since;  // an earlier flush has answered for all up to this one
+    bool answered = false, committed = false;
+  };
+
+  bool unusable() {
+    std::lock_guard lock(mutex_);
+    return unusable_;
+  }
+
+  void attempt_aloud(const std::function<void(Connection&)>& action) {
     std::string why;
-    const Outcome outcome = attempt(
-        [&](Connection& c) {
-          refuse_read_only(c);
-          change(c);
-        },
-        why);
-    if (outcome == Outcome::done) return;
+    if (attempt(action, why, pace_.patience, true) == Outcome::done) return;
     std::lock_guard lock(mutex_);
     if (why.empty()) why = why_unusable_;
     throw core::UsageError(path_.empty() ? why : fmt::format("profile store {}: {}", path_, why));
   }
-
- private:
-  enum class Outcome { done, busy, failed };
 
   static void refuse_read_only(const Connection& c) {
     if (c.read_only()) throw SqlError(SqlFault::cannot, 0, "it is read-only");
@@ -152,7 +187,7 @@ class Store::Impl {
 
   void write_until_stopped() {
     std::unique_lock lock(mutex_);
-    const auto urgent = [&] { return stop_ || asked_ > answered_; };
+    const auto urgent = [&] { return stop_ || !asked_.empty(); };
     for (int idle = 0;;) {
       if (idle == rounds_before_sleep) {
         asleep_ = true;
@@ -167,31 +202,38 @@ class Store::Impl {
       }
       idle = 0;
       const bool last = stop_;
-      const std::uint64_t answering = asked_;
+      // What is asked for was added before, so it is in this batch or in an earlier one, whose fate is known.
+      const std::vector<Flush*> answering = std::exchange(asked_, {});
+      const std::uint64_t newest = newest_;
+      const Clock::time_point end = last ? end_ : Clock::now() + pace_.patience;
       Contents batch = std::exchange(waiting_, {});
       added_ = 0;
       lock.unlock();
-      const Outcome outcome = batch.empty() ? Outcome::done : write(batch);
+      const Outcome outcome = batch.empty() ? Outcome::done : write(batch, end);
       lock.lock();
-      if (outcome == Outcome::failed) lost_ = true;
+      for (Flush* flush : answering) {
+        flush->committed = outcome == Outcome::done && lost_ <= flush->since;
+        flush->answered = true;
+      }
+      if (outcome == Outcome::failed) lost_ = newest;
       if (outcome == Outcome::busy) {
         batch.add(waiting_);
         waiting_ = std::move(batch);
       }
-      answered_ = answering;
-      answered_changed_.notify_all();
+      answered_.notify_all();
       if (last) return;
     }
   }
 
-  Outcome write(const Contents& batch) {
+  Outcome write(const Contents& batch, Clock::time_point end) {
     std::string why;
+    const auto left = std::chrono::duration_cast<Milliseconds>(end - Clock::now());
     const Outcome outcome = attempt(
         [&](Connection& c) {
           refuse_read_only(c);
           profile::merge(c, batch);
         },
-        why);
+        why, std::max(left, Milliseconds(0)));
     if (outcome == Outcome::failed && !why.empty()) say_lost(why);
     if (outcome == Outcome::busy && batch.records.size() + batch.names.size() > most_waiting_keys) {
       say_lost("locked by another process");
@@ -201,13 +243,15 @@ class Store::Impl {
   }
 
   // Opens where needed and does it; again where the file turned out to be damaged or is no longer at its place. `why`
-  // stays empty where the store is unusable, which was said when that was found.
-  Outcome attempt(const std::function<void(Connection&)>& action, std::string& why) {
+  // stays empty where the store is unusable, which was said when that was found, unless the caller says it `aloud`.
+  Outcome attempt(const std::function<void(Connection&)>& action, std::string& why, Milliseconds patience,
+                  bool aloud = false) {
     std::lock_guard lock(connection_mutex_);
     bool suspicious = false;
     for (int tries = 0;; ++tries) {
       try {
-        if (!connection_ && !open(suspicious)) return Outcome::failed;
+        if (!connection_ && !open(suspicious, patience, aloud)) return Outcome::failed;
+        connection_->wait_for_locks(static_cast<int>(patience.count()));
         action(*connection_);
         return Outcome::done;
       } catch (const SqlError& e) {
@@ -226,18 +270,20 @@ class Store::Impl {
     }
   }
 
-  bool open(bool suspicious) {
+  bool open(bool suspicious, Milliseconds patience, bool aloud) {
     {
       std::lock_guard lock(mutex_);
       if (unusable_) return false;
     }
     try {
-      connection_.emplace(open_store(path_, pace_.patience, suspicious));
+      Opened opened = open_store(path_, patience, suspicious);
+      connection_.emplace(std::move(opened.connection));
+      replaced_ = replaced_ || opened.replaced;
       return true;
     } catch (const SqlError& e) {
       if (e.fault == SqlFault::busy) throw;
-      core::log_once(core::LogLevel::warn,
-                     fmt::format("profile store {}: {}; going on without memory", path_, e.what()));
+      const std::string warning = fmt::format("profile store {}: {}; going on without memory", path_, e.what());
+      if (!aloud) core::log_once(core::LogLevel::warn, warning);
       std::lock_guard lock(mutex_);
       unusable_ = true;
       why_unusable_ = e.what();
@@ -250,17 +296,23 @@ class Store::Impl {
   const Pace pace_;
 
   std::mutex mutex_;  // guards all down to the writer; held for moments only, never while the disk works
-  std::condition_variable wake_, answered_changed_;
-  Contents waiting_;                        // added, not yet taken by the writer
-  std::size_t added_ = 0;                   // since the writer last took them
-  std::uint64_t asked_ = 0, answered_ = 0;  // flushes
-  bool stop_ = false, lost_ = false, asleep_ = false, unusable_;
+  std::condition_variable wake_, answered_;
+  Contents waiting_;               // added, not yet taken by the writer
+  std::size_t added_ = 0;          // since the writer last took them
+  std::uint64_t newest_ = 0;       // number of the last that was added, from 1 on
+  std::uint64_t lost_ = 0;         // number of the last that was lost
+  std::vector<Flush*> asked_;      // not yet taken by the writer; each lives until it is answered
+  std::uint64_t told_ = 0;         // the last for which a flush has answered
+  std::uint64_t told_before_ = 0;  // the same, by an earlier flush
+  bool stop_ = false, asleep_ = false, unusable_;
+  Clock::time_point end_;  // when stopping: of all waiting for locks
   std::string why_unusable_;
   bool said_lost_ = false;  // the writer's own
   std::thread writer_;      // started by the first that is added
 
   std::mutex connection_mutex_;  // guards the connection; may be held while SQLite waits for other processes
   std::optional<Connection> connection_;
+  bool replaced_ = false;  // what lay at the path could not be read and was moved aside
 };
 
 Store::Store(std::string path, Pace pace) : impl_(std::make_unique<Impl>(std::move(path), pace)) {}
@@ -273,8 +325,13 @@ Store::~Store() {
 
 Store::Impl* Store::here() const {
   if (impl_->owner == ::getpid()) return impl_.get();
-  core::log_once(core::LogLevel::warn, "profile store: not used in a forked process");
+  core::log_once(core::LogLevel::warn, fmt::format("profile store: {}", forked));
   return nullptr;
+}
+
+Store::Impl& Store::here_aloud() const {
+  if (Impl* impl = here()) return *impl;
+  throw core::UsageError(fmt::format("profile store: {}", forked));
 }
 
 void Store::add(const core::SampleKey& key, const core::Sample& sample) {
@@ -297,7 +354,10 @@ bool Store::flush() {
 
 core::History Store::load(const std::string& kernel, const std::string& device) {
   core::History history;
-  for (const auto& [key, entry] : read({kernel, device}).records) history.put(key, entry.record());
+  Selection selection;
+  if (!kernel.empty()) selection.kernel = kernel;
+  if (!device.empty()) selection.device = device;
+  for (const auto& [key, entry] : read(selection).records) history.put(key, entry.record());
   return history;
 }
 
@@ -306,17 +366,15 @@ Contents Store::read(const Selection& selection) {
   return impl ? impl->read(selection) : Contents{};
 }
 
+Contents Store::read_aloud(const Selection& selection) { return here_aloud().read_aloud(selection); }
+
 void Store::merge(const Contents& contents) {
-  Impl* impl = here();
-  if (!impl) throw core::UsageError("profile store: not used in a forked process");
-  impl->change_aloud([&](Connection& c) { profile::merge(c, contents); });
+  here_aloud().change_aloud([&](Connection& c) { profile::merge(c, contents); });
 }
 
 std::int64_t Store::forget(const Selection& selection) {
   std::int64_t forgotten = 0;
-  Impl* impl = here();
-  if (!impl) throw core::UsageError("profile store: not used in a forked process");
-  impl->change_aloud([&](Connection& c) { forgotten = profile::forget(c, selection); });
+  here_aloud().change_aloud([&](Connection& c) { forgotten = profile::forget(c, selection); });
   return forgotten;
 }
 

@@ -28,6 +28,11 @@ TEST(Summarise, MedianAndIntervalByOrderStatistics) {
   const Row five = summarise("n", "d", "u", one_to(5));  // too few for 95 %: the whole range
   EXPECT_EQ(five.low, 1);
   EXPECT_EQ(five.high, 5);
+  const Row many = summarise("n", "d", "u", one_to(10'000));
+  EXPECT_NEAR(many.low, 5000 - 98, 2);
+  EXPECT_NEAR(many.high, 5000 + 99, 2);
+  const Row thousand = summarise("n", "d", "u", one_to(1000)), more = summarise("n", "d", "u", one_to(1001));
+  EXPECT_NEAR(thousand.low, more.low, 1.5);  // both ways of counting agree where they meet
   EXPECT_EQ(summarise("n", "d", "u", {}).samples, 0);
 }
 
@@ -90,7 +95,22 @@ TEST_F(Frame, AnInterruptedRunGoesOnWhereItStopped) {
   EXPECT_EQ(ran, (std::vector<std::string>{"two", "three"}));
   EXPECT_EQ(second.rows.size(), 3u);
   EXPECT_EQ(second.document.at("summary").at("count"), 3);
-  EXPECT_FALSE(std::filesystem::exists(options.partial));
+}
+
+TEST_F(Frame, ACrashWhileKeepingAShardCostsOnlyThatShard) {
+  TemporaryFolder folder;
+  options.partial = folder.path("x.partial");
+  Context context{machine, settings, options};
+  std::vector<std::string> ran;
+  run(suite_of(ran, "", "two"), context);
+  std::ofstream(options.partial, std::ios::app) << R"({"shard":"two","ro)";
+  options.resume = true;
+  ran.clear();
+  run(suite_of(ran, "", "three"), context);
+  EXPECT_EQ(ran, (std::vector<std::string>{"two", "three"}));
+  ran.clear();
+  run(suite_of(ran, "", ""), context);
+  EXPECT_EQ(ran, std::vector<std::string>{"three"});
 }
 
 TEST_F(Frame, ARunOfSomethingElseIsNotResumed) {

@@ -64,6 +64,9 @@ TEST(ParameterSpace, RefusesWhatMakesNoSense) {
   EXPECT_THROW(space_of({{"A", {one, one}}}), UsageError);
   EXPECT_THROW(space_of({{"A", {one}}, {"A", {two}}}), UsageError);
   EXPECT_THROW(space_of({{"A B", {one}}}), UsageError);
+  for (const char* word : {"12", "inf", "true", "a b", ""}) {  // would not read back as the name it was
+    EXPECT_THROW(space_of({{"A", {std::string(word)}}}), UsageError) << word;
+  }
   const ParameterSpace space({{"A", {one, two}}});
   EXPECT_THROW(space.number_of(Configuration{{{"A", std::int64_t{3}}}}), UsageError);
   EXPECT_THROW(space.number_of(Configuration{{{"B", one}}}), UsageError);

@@ -194,6 +194,30 @@ TEST_P(OpenClDevice, ABuildThatFailsBringsItsLog) {
   EXPECT_NE(missing.failure().what.find("no_such_kernel"), std::string::npos);
 }
 
+TEST_P(OpenClDevice, MovingNothingIsNoMistake) {
+  auto x = buffer_with(std::vector<int>(64, 1)), y = buffer_with(std::vector<int>(64, 2));
+  must(must(queue->copy_in(*x, 256, {}))->wait());
+  must(must(queue->copy_out({}, *x, 0))->wait());
+  must(must(queue->copy(*x, 0, *y, 256, 0))->wait());
+  must(must(queue->fill(*x, 0, 0, std::byte{9}))->wait());
+  EXPECT_EQ(contents(*x), std::vector<int>(64, 1));
+}
+
+TEST_P(OpenClDevice, SlicesSeeTheDimensionsOfTheirLaunch) {
+  auto program_of_dimensions =
+      must(device.build({"kernel void dims(global int* out) { out[get_global_id(1)] = get_work_dim(); }", ""}));
+  auto kernel = must(program_of_dimensions->kernel("dims"));
+  auto out = buffer_with(std::vector<int>(4, 0));
+  const std::vector<Argument> arguments = {BufferArgument{out.get(), core::Access::write}};
+  core::Variant v;
+  v.cut = core::Cut::by_offset;
+  const core::Box space = core::box_of(1, 4);
+  for (std::int64_t row = 0; row < 4; ++row) {
+    must(queue->launch({*kernel, arguments, nd_range(v, {{0, row, 0}, {1, row + 1, 1}}, space)}));
+  }
+  EXPECT_EQ(contents(*out), std::vector<int>(4, 2));
+}
+
 TEST_P(OpenClDevice, CallersMistakesAreNamed) {
   auto x = buffer_with(std::vector<int>(64, 1));
   std::vector<int> host(64);
@@ -201,6 +225,8 @@ TEST_P(OpenClDevice, CallersMistakesAreNamed) {
   EXPECT_THROW((void)queue->copy_out(bytes_of(host), *x, 1), core::UsageError);
   EXPECT_THROW((void)queue->fill(*x, ~0ull, 8, std::byte{0}), core::UsageError);
   auto kernel = must(program->kernel("twice"));
+  const std::vector<Argument> none = {BufferArgument{nullptr}};
+  EXPECT_THROW((void)queue->launch({*kernel, none, {{}, {64, 1, 1}, {64, 1, 1}}}), core::UsageError);
   const std::vector<Argument> many = {BufferArgument{x.get()}, scalar(1)};
   try {
     (void)queue->launch({*kernel, many, {{}, {64, 1, 1}, {64, 1, 1}}});
@@ -363,7 +389,9 @@ TEST(OpenClBuild, ComesFromTheCacheTheSecondTime) {
     EXPECT_EQ(program->from_cache, round == 1) << round;
     EXPECT_FALSE(must(cpu.build({text, "-DOTHER=" + std::to_string(round)}))->from_cache);
     folder.write("part.h", "#define STEP 1");
-    EXPECT_FALSE(must(cpu.build({"#include \"part.h\"\n" + text, "-I" + folder.path()}))->from_cache);
+    for (const char* include : {"#include \"part.h\"\n", "# include \"part.h\"\n", "#inc\\\nlude \"part.h\"\n"}) {
+      EXPECT_FALSE(must(cpu.build({include + text, "-I" + folder.path()}))->from_cache) << include;
+    }
     auto kernel = must(program->kernel("k"));
     auto queue = must(cpu.open_queue());
     std::vector<int> values(64, 1);

@@ -47,14 +47,16 @@ if [ "$(nproc)" -ge 2 ]; then
   HEDDLE_DEVICES=cpu/2 "$heddle" devices --json >"$work/halves.json" || failures=$((failures + 1))
   json "$work/halves.json" '[x["id"] for x in d["devices"]] == ["cpu.0", "cpu.1"]'
 fi
-for value in nosuch cpu/0 cpu/99999 , 'cpu,cpu/2' 77; do one_line env HEDDLE_DEVICES="$value" "$heddle" devices; done
+for value in nosuch cpu/0 cpu/99999 , 'cpu,cpu/2'; do one_line env HEDDLE_DEVICES="$value" "$heddle" devices; done
+for value in cpu/0 , /2; do one_line env HEDDLE_DEVICES="$value" "$heddle" profile list; done
 one_line env HEDDLE_LOG=loud "$heddle" devices
 one_line env HEDDLE_CACHE_LIMIT=much "$heddle" devices
 one_line env HEDDLE_TRACE=/proc/nowhere/t.json "$heddle" devices
 expect 0 'HEDDLE_DEVICE is not a setting; did you mean HEDDLE_DEVICES' env HEDDLE_DEVICE=cpu "$heddle" devices
-expect 1 'no OpenCL device was found' env OCL_ICD_VENDORS="$work" "$heddle" devices
+expect 1 'no OpenCL device can be used; Debian' env OCL_ICD_VENDORS="$work" "$heddle" devices
 expect 1 'libnosuch.so cannot be loaded' env OCL_ICD_VENDORS=libnosuch.so "$heddle" devices
-expect 0 'cpu' env -u HOME -u XDG_DATA_HOME -u XDG_CACHE_HOME "$heddle" devices
+mkdir -p "$work/pocl"
+expect 0 "cpu" env -u HOME -u XDG_DATA_HOME -u XDG_CACHE_HOME POCL_CACHE_DIR="$work/pocl" "$heddle" devices
 
 expect 0 'runs agree with the host reference' "$heddle" demo --size tiny vector_add transpose
 expect 2 "no workload 'nosuch'" "$heddle" demo nosuch
@@ -66,6 +68,9 @@ json "$work/trace.json" '{"slice", "transfer", "build"} <= {e.get("cat") for e i
 json "$work/overhead.json" 'd["suite"] == "overhead" and len(d["rows"]) > 0 and d["summary"]["trace_event_ns"] > 0'
 expect 2 "no suite 'nosuch'; there are: " "$heddle" bench nosuch
 expect 2 'cannot be written' "$heddle" bench device --quick --json /proc/nowhere/x.json
+expect 2 'is a folder' "$heddle" bench device --quick --json "$work"
+expect 2 'resume needs' env HEDDLE_CACHE=off "$heddle" bench device --resume
+expect 2 'source checkout' "$heddle" test
 
 # Whether the demo's own times were kept depends on what else the machine does, so a record is imported.
 cat >"$work/import.json" <<'JSON'
@@ -82,6 +87,52 @@ expect 0 'some_kernel' "$heddle" profile list
 expect 0 'some_kernel' "$heddle" profile show some_kernel
 "$heddle" profile export "$work/export.json" >/dev/null || failures=$((failures + 1))
 json "$work/export.json" 'any(r["shape"] == "8x1x1/8x1x1" for r in d["records"])'
+"$heddle" profile show some_kernel --json >"$work/show.json" || failures=$((failures + 1))
+json "$work/show.json" 'len(d["records"]) == 1 and len(d["names"]) == 1 and len(d["records"][0]["samples"]) == 1'
+# Where something is written: new files are private, others keep their mode, links stay links, nothing else is left.
+[ "$(stat -c %a "$work/export.json")" = 600 ] || { echo "FAILED: mode of a new export"; failures=$((failures + 1)); }
+mkdir "$work/out" && echo old >"$work/out/real.json" && chmod 640 "$work/out/real.json"
+ln -s real.json "$work/out/link.json" && ln -s later.json "$work/out/dangling.json"
+expect 0 'written' "$heddle" profile export "$work/out/link.json"
+expect 0 'written' "$heddle" profile export "$work/out/dangling.json"
+json "$work/out/real.json" 'len(d["records"]) >= 1'
+[ "$(stat -c %a "$work/out/real.json")" = 640 ] || { echo "FAILED: mode of a replaced file"; failures=$((failures + 1)); }
+[ "$(cd "$work/out" && find . -type l | sort | xargs)" = "./dangling.json ./link.json" ] && [ -f "$work/out/later.json" ] &&
+  [ "$(find "$work/out" | wc -l)" = 5 ] || { echo "FAILED: links, or something left"; failures=$((failures + 1)); }
+one_line "$heddle" profile export "$work/out"
+one_line "$heddle" profile export "$work/nosuch/x.json"
+# A store that cannot be read is not an empty one, and no export is lost to it.
+mkdir "$work/folder"
+for command in list 'show k' "export $work/out/real.json" 'forget --kernel k' 'forget --all'; do
+  # shellcheck disable=SC2086
+  one_line env HEDDLE_STORE="$work/folder" "$heddle" profile $command
+  # shellcheck disable=SC2086
+  one_line env HEDDLE_STORE=off "$heddle" profile $command
+done
+echo garbage >"$work/garbage.db"
+expect 2 'moved' env HEDDLE_STORE="$work/garbage.db" "$heddle" profile export "$work/out/real.json"
+json "$work/out/real.json" 'len(d["records"]) >= 1'
+# Names are shown, not obeyed, and no line is wider than 100 columns.
+sed 's/some_kernel/\\u001b[2J\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22\\u6f22/
+  s/"variant": "base"/"variant": "a_rather_long_name_of_a_variant_that_does_not_end_soon"/' "$work/import.json" >"$work/odd.json"
+expect 0 'imported' env HEDDLE_STORE="$work/odd.db" "$heddle" profile import "$work/odd.json"
+for columns in 20 100 300; do
+  HEDDLE_STORE="$work/odd.db" COLUMNS=$columns "$heddle" profile list >"$work/list.txt" || failures=$((failures + 1))
+  python3 - "$work/list.txt" <<'PYTHON' || failures=$((failures + 1))
+import sys, unicodedata
+for line in open(sys.argv[1], encoding="utf-8").read().splitlines():
+    assert "\x1b" not in line, line
+    assert sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line) <= 100, line
+PYTHON
+done
+HEDDLE_STORE="$work/odd.db" "$heddle" profile show 0123 | grep -q $'\x1b' && { echo "FAILED: show obeys"; failures=$((failures + 1)); }
+python3 -c 'print("{\"heddle_profile\": 1, \"names\": {}, \"records\": " + "[" * 100000 + "]" * 100000 + "}")' >"$work/deep.json"
+one_line "$heddle" profile import "$work/deep.json"
+for option in --kernel --device; do
+  one_line "$heddle" profile forget "$option" ''
+  expect 2 "$option" "$heddle" profile forget "$option="
+done
+one_line "$heddle" profile show ''
 one_line "$heddle" profile forget
 one_line "$heddle" profile forget --kernel nosuch
 expect 0 '' "$heddle" profile forget --all

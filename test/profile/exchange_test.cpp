@@ -95,6 +95,8 @@ TEST(Exchange, WrongValuesAreRefusedAtTheirPlace) {
       {"/records/1", "{\"kernel\": \"k\"}", "file: records[1]: 'variant' is missing"},
       {"/records/1/more", "null", "file: records[1]: unknown member 'more'"},
       {"/records/0/kernel", "1", "file: records[0].kernel: expected a string, got 1"},
+      {"/records/0/kernel", "\"\"", "file: records[0].kernel: expected a fingerprint, got \"\""},
+      {"/records/1/device", "\"\"", "file: records[1].device: expected a fingerprint, got \"\""},
       {"/records/0/count", "-1", "file: records[0].count: expected an integer >= 0, got -1"},
       {"/records/0/count", "40.0", "file: records[0].count: expected an integer >= 0, got 40.0"},
       {"/records/0/count", "5000000000000000",
@@ -150,6 +152,72 @@ TEST(Exchange, WhatIsGivenTwiceIsRefused) {
   EXPECT_EQ(refusal(file.dump()), "file: records[2]: the same key as records[0]");
   EXPECT_EQ(refusal(R"({"heddle_profile": 1, "records": [{}, {"a": {}, "failures": {"hang": 1, "hang": 2}}]})"),
             "file: records[1].failures.hang: given twice");
+}
+
+std::string nested(std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
+
+TEST(Exchange, DeepNestingIsRefusedAtItsPlace) {
+  const std::string begin = "{\"heddle_profile\": 1, \"names\":\n \"[[[[\\\"[[[[[[[[[[[[[\", \"records\": ";
+  const std::string column = std::to_string(begin.size() - begin.find('\n') + 15);
+  const std::string expected = "file: line 2, column " + column + ": nested deeper than 16 levels";
+  EXPECT_EQ(refusal(begin + nested(15) + "}"), "file: names: expected an object, got \"[[[[\\\"[[[[[[[[[[[[[\"");
+  EXPECT_EQ(refusal(begin + nested(16) + "}"), expected);
+  EXPECT_EQ(refusal(begin + nested(100'000) + "}"), expected);
+  EXPECT_EQ(refusal(begin + std::string(100'000, '[')), expected);
+  std::string objects;
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  EXPECT_EQ(refusal(objects), "file: line 1, column 81: nested deeper than 16 levels");
+}
+
+// No time is asserted: what would take minutes, or a message of megabytes, is seen without that.
+TEST(Exchange, AGreatDealOfGarbageIsRefusedInOneLine) {
+  constexpr std::size_t size = 2'000'000;  // 50 MB take 0.6 s each, but minutes under the thread sanitizer
+  for (const std::string begin : {"\x01", "[", " ", "\"", "{\"a", "1", "{\"heddle_profile\": 1, \"x\": \""}) {
+    const std::string message = refusal(begin + std::string(size, begin == "[" ? '[' : begin == " " ? ' ' : '1'));
+    EXPECT_LT(message.size(), 300u);
+    EXPECT_EQ(message.rfind("file: ", 0), 0u) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(Exchange, MessagesDoNotSteerTheTerminal) {
+  json file = json::parse(to_json(example()));
+  file["names"]["\x1b[2J"] = 3;
+  EXPECT_EQ(refusal(file.dump()), "file: names.?[2J: expected a string, got 3");
+}
+
+TEST(Exchange, TheFutureBecomesNow) {
+  json file = json::parse(to_json(example()));
+  const Milliseconds before = now();
+  file["records"][0]["samples"][31]["when"] = (before + std::chrono::hours(25)).count();
+  file["records"][0]["samples"][30]["when"] = (before + std::chrono::hours(23)).count();
+  const Contents contents = from_json(file.dump(), "file");
+  const auto& samples = contents.records.at(key("k1")).samples;
+  EXPECT_GE(samples[31].when, before);
+  EXPECT_LE(samples[31].when, now());
+  EXPECT_EQ(samples[30].when, before + std::chrono::hours(23));
+}
+
+TEST(Exchange, WhatIsExportedIsNeverRefused) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN(), all = std::numeric_limits<double>::infinity();
+  Contents odd;
+  Entry entry;
+  entry.aggregate = {5 * most_times, -1, none, all, -all, 3};
+  entry.failures = {{core::FailureKind::hang, 5 * most_times}, {core::FailureKind::lost, -2}};
+  for (int i = 0; i < 40; ++i) entry.samples.push_back({sample(i), Milliseconds(-i)});
+  entry.samples.back().sample.bytes_in = std::numeric_limits<core::Bytes>::max();
+  entry.samples.back().sample.points = 0;
+  entry.samples.front().sample.contention = none;
+  odd.records[key("\xff")] = odd.records[key("\xfe")] = odd.records[key("")] = odd.records[key("k", "v", "")] = entry;
+  entry.aggregate = {-1, 1, 1, 1, 1, 0};
+  odd.records[key("k")] = entry;
+  entry.aggregate = {1, 10, 0, 20, 5, 0};
+  odd.records[key("l")] = entry;
+  odd.names = {{"\xff", "\xff\x1b"}, {"", ""}};
+  const Contents read = from_json(to_json(odd), "file");
+  EXPECT_EQ(read.records.size(), 3u);  // two became one, and two have no fingerprint
+  EXPECT_EQ(read.records.at(key("l")).aggregate, (core::Aggregate{1, 10, 0, 10, 10, most_times}));
+  expect_same(read, odd);
 }
 
 TEST(Exchange, ALongValueIsShownShort) {

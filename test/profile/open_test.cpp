@@ -79,6 +79,54 @@ TEST(Open, DamageInTheMiddleIsFoundWhenItIsRead) {
   EXPECT_EQ(read_text(folder.at("a.db.damaged-1")), bytes);
 }
 
+TEST(Open, AnUnknownKindOfFailureIsAFailure) {
+  const Folder folder;
+  {
+    Store store(folder.at("a.db"));
+    store.add_failure(key("k"), core::FailureKind::build);
+  }
+  execute(folder.at("a.db"), "UPDATE failures SET kind = 'overheated'");
+  const Listener listener;
+  const Contents contents = Store(folder.at("a.db")).read_aloud();
+  EXPECT_EQ(contents.records.at(key("k")).failures.at(core::FailureKind::unsupported), 1);
+  EXPECT_TRUE(listener.warnings().empty());
+}
+
+TEST(Open, NumbersThatNoMeasurementGivesAreDamage) {
+  for (const char* nonsense :
+       {"UPDATE records SET mean = 9e999", "UPDATE records SET count = -1", "UPDATE samples SET points = 0",
+        "INSERT INTO failures VALUES(1, 'build', -5)",
+        "DROP TABLE names; CREATE VIEW names AS SELECT 'f' AS fingerprint, abs(-9223372036854775808) AS name"}) {
+    const Folder folder;
+    make_store(folder.at("a.db"), 3);
+    execute(folder.at("a.db"), nonsense);
+    const Listener listener;
+    EXPECT_TRUE(Store(folder.at("a.db")).read().empty()) << nonsense;
+    EXPECT_EQ(listener.warnings().size(), 1u) << nonsense;
+    EXPECT_TRUE(std::filesystem::exists(folder.at("a.db.damaged-1"))) << nonsense;
+    Store store(folder.at("a.db"));
+    store.add(key("new"), sample(1));
+    EXPECT_TRUE(store.flush()) << nonsense;
+    EXPECT_EQ(store.read().records.size(), 1u) << nonsense;
+  }
+}
+
+TEST(Open, AllCanBeForgottenUnread) {
+  const Folder folder;
+  make_store(folder.at("a.db"), 3);
+  execute(folder.at("a.db"), "UPDATE records SET mean = 9e999");
+  EXPECT_EQ(Store(folder.at("a.db")).forget({}), 3);
+  EXPECT_FALSE(std::filesystem::exists(folder.at("a.db.damaged-1")));
+}
+
+TEST(Open, ATableThatCannotBeWrittenIsDamage) {
+  const Folder folder;
+  make_store(folder.at("a.db"), 3);
+  execute(folder.at("a.db"),
+          "CREATE TABLE r AS SELECT * FROM records; DROP TABLE records; ALTER TABLE r RENAME TO records");
+  expect_moved_aside(folder, folder.at("a.db"), "a.db.damaged-1");
+}
+
 TEST(Open, AMissingTableIsDamage) {
   const Folder folder;
   make_store(folder.at("a.db"), 3);

@@ -27,33 +27,40 @@ std::function<void(double, const std::string&)> progress_bar() {
 
 void run_suite(const std::string& name, bench::Options options, const Environment& environment) {
   const bench::Suite& suite = bench::find_suite(name);
+  // Whatever is wrong with where the result goes is told before a long measurement, not after it.
+  if (std::filesystem::is_directory(options.json))
+    throw core::UsageError(options.json + " is a folder; a file expected");
+  if (options.resume && options.json.empty() && environment.settings.cache.empty()) {
+    throw core::UsageError("--resume needs --json FILE or a cache folder");
+  }
+  options.progress = progress_bar();
+  device::Machine machine = device::open_machine(environment.settings, environment.lookup);
+  if (machine.devices.empty()) {
+    complain_of_no_device(machine);
+    environment.exit_code = 1;
+    return;
+  }
   if (!options.json.empty()) {
     options.partial = options.json + ".partial";
-    // Told before a long measurement, not after it.
     if (!std::ofstream(options.partial, std::ios::app)) throw core::UsageError(options.json + " cannot be written");
   } else if (!environment.settings.cache.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(environment.settings.cache, ignored);
     options.partial = environment.settings.cache + "/bench-" + name + ".partial";
   }
-  if (options.resume && options.partial.empty()) throw core::UsageError("--resume needs --json FILE or a cache folder");
-  options.progress = progress_bar();
-  device::Machine machine = device::open_machine(environment.settings, environment.lookup);
-  if (machine.devices.empty()) {
-    std::cerr << "heddle: " << no_devices_text() << "\n";
-    environment.exit_code = 1;
-    return;
-  }
   bench::Context context{machine, environment.settings, options};
   const bench::Outcome outcome = bench::run(suite, context);
   std::cout << bench::table(outcome);
   for (const std::string& problem : outcome.problems) std::cerr << "heddle: bench " << problem << "\n";
   if (outcome.interrupted) {
-    std::cerr << "heddle: interrupted; the same command with --resume goes on from here\n";
+    std::cerr << "heddle: interrupted"
+              << (options.partial.empty() ? "" : "; the same command with --resume goes on from here") << "\n";
     environment.exit_code = 130;
     return;
   }
   if (!options.json.empty()) write_file(options.json, outcome.document.dump(2) + "\n");
+  std::error_code ignored;
+  if (!options.partial.empty()) std::filesystem::remove(options.partial, ignored);  // all of it is in the result now
   if (!outcome.problems.empty()) environment.exit_code = 1;
 }
 

@@ -19,7 +19,8 @@ void add_devices_command(CLI::App& app, const Environment& environment);
 void add_demo_command(CLI::App& app, const Environment& environment);
 void add_bench_command(CLI::App& app, const Environment& environment);
 
-// Writes a file as a whole or not at all. UsageError where that cannot be done.
-void write_file(const std::string& path, const std::string& content);
+// Writes a file as a whole or not at all. A file that is replaced keeps its mode, a new one gets `mode` less the umask;
+// what a link points to is replaced, not the link. UsageError where that cannot be done.
+void write_file(const std::string& path, const std::string& content, unsigned mode = 0644);
 
 }  // namespace heddle::front::cli

@@ -66,7 +66,8 @@ struct Choice {
 };
 
 // Returns the number of runs that failed.
-int demonstrate(const Choice& choice, device::Machine& machine, const core::Settings& settings) {
+int demonstrate(const Choice& choice, device::Machine& machine, const MeasuredFacts& facts,
+                const core::Settings& settings) {
   profile::Store store(settings.store);
   std::vector<const workloads::Workload*> chosen;
   for (const std::string& name : choice.workloads) chosen.push_back(&workloads::find(name));
@@ -77,15 +78,16 @@ int demonstrate(const Choice& choice, device::Machine& machine, const core::Sett
                            "whole ms", fmt::format("{} slices", choice.slices), "result");
   for (const workloads::Workload* w : chosen) {
     for (const std::string& input : w->inputs) {
-      const workloads::Instance instance = w->make(workloads::parse_size(choice.size), input, choice.seed);
+      const workloads::Instance instance = workloads::make(*w, workloads::parse_size(choice.size), input, choice.seed);
       workloads::Instance expected = instance;
       w->reference(expected);
-      for (auto& d : machine.devices) {
+      for (std::size_t i = 0; i < facts.size(); ++i) {
+        device::Device* d = machine.devices[i].get();
         auto there = workloads::OnDevice::open(*d, *w, instance);
         if (!there) {
           std::cout << fmt::format("{:<13} {:<11} {:<17} {:<8} {}\n", w->name, input, "", d->info().id,
                                    there.failure().what);
-          ++failures;
+          ++failures, ++runs;
           continue;
         }
         for (std::size_t v = 0; v < w->variants.size(); ++v) {
@@ -93,15 +95,15 @@ int demonstrate(const Choice& choice, device::Machine& machine, const core::Sett
           const std::string whole = run_checked(**there, workloads::pieces(*w, v, instance.space, 1), expected, wrong);
           const std::string sliced =
               run_checked(**there, workloads::pieces(*w, v, instance.space, choice.slices), expected, wrong);
+          const char* result = !wrong.empty() ? "WRONG" : whole == "-" && sliced == "-" ? "does not fit" : "right";
           std::cout << fmt::format("{:<13} {:<11} {:<17} {:<8} {:>10} {:>12}  {}\n", w->name, input,
-                                   w->variants[v].name, d->info().id, whole, sliced, wrong.empty() ? "right" : "WRONG")
+                                   w->variants[v].name, d->info().id, whole, sliced, result)
                     << std::flush;
           for (const std::string& line : wrong) std::cout << "    " << line << "\n";
           failures += wrong.empty() ? 0 : 1;
           if (wrong.empty()) {
-            const auto facts = device::facts_of(*d, facts_folder(settings));
             remember(remembered, store, **there, *w, instance, v, d->info(),
-                     facts ? facts.value().clock : device::Clock{});
+                     facts[i] ? facts[i].value().clock : device::Clock{});
           }
           ++runs;
         }
@@ -138,12 +140,13 @@ void add_demo_command(CLI::App& app, const Environment& environment) {
     for (const std::string& name : choice->workloads) workloads::find(name);
     device::Machine machine = device::open_machine(environment.settings, environment.lookup);
     if (machine.devices.empty()) {
-      std::cerr << "heddle: " << no_devices_text() << "\n";
+      complain_of_no_device(machine);
       environment.exit_code = 1;
       return;
     }
-    std::cout << device_table(machine, environment.settings) << "\n";
-    if (demonstrate(*choice, machine, environment.settings) > 0) environment.exit_code = 1;
+    const MeasuredFacts facts = facts_of_all(machine, environment.settings);
+    std::cout << device_table(machine, facts) << "\n";
+    if (demonstrate(*choice, machine, facts, environment.settings) > 0) environment.exit_code = 1;
   });
 }
 

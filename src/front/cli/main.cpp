@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "device/machine.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/profile.hpp"
 #include "front/report/trace_file.hpp"
@@ -43,16 +44,23 @@ int run(int argc, char** argv) {
   int exit_code = 0;
   const front::cli::Environment environment{settings, lookup, exit_code};
   // Driver callbacks may come until the process ends, so an open trace is closed but never destroyed.
-  front::report::TraceFile* trace = nullptr;
+  struct Trace {
+    front::report::TraceFile* file = nullptr;
+    ~Trace() {
+      if (file) file->close();
+    }
+  } trace;
   app.parse_complete_callback([&] {
     settings = core::read_settings(lookup);
     core::set_log_level(settings.log);
+    device::parse_selectors(
+        settings.devices);  // a bad value is told by every command, not only by those that open devices
     std::vector<std::string> names;
     for (char** entry = environ; *entry; ++entry) names.emplace_back(*entry, std::string_view(*entry).find('='));
     for (const std::string& line : core::misspelt_settings(names)) core::log(core::LogLevel::warn, line);
     if (settings.trace.empty()) return;
-    trace = new front::report::TraceFile(settings.trace);
-    core::set_trace_sink(trace);
+    trace.file = new front::report::TraceFile(settings.trace);
+    core::set_trace_sink(trace.file);
   });
   front::cli::add_devices_command(app, environment);
   front::cli::add_demo_command(app, environment);
@@ -66,6 +74,8 @@ int run(int argc, char** argv) {
       known += command->get_name() + ", ";
       found = found || command->get_name() == argv[1];
     }
+    if (std::string(argv[1]) == "test")
+      throw core::UsageError("the tests are run from a source checkout: ./heddle test");
     if (!found) throw core::UsageError(fmt::format("no command '{}'; there are: {}test", argv[1], known));
   }
   try {
@@ -73,7 +83,6 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     exit_code = app.exit(error) == 0 ? 0 : 2;
   }
-  if (trace) trace->close();
   return exit_code;
 }
 

@@ -10,22 +10,23 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include <CLI/CLI.hpp>
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/errors.hpp"
+#include "front/cli/commands.hpp"
 #include "profile/exchange.hpp"
+#include "profile/printable.hpp"
 #include "profile/store.hpp"
 
 namespace heddle::front::cli {
@@ -36,12 +37,15 @@ using core::SampleKey;
 using core::UsageError;
 using profile::Contents;
 using profile::Entry;
+using profile::printable;
 using profile::Store;
+using profile::width;
 
 // What the options of all five commands are read into.
 struct Options {
   bool json = false, all = false;
-  std::string kernel, device, file;
+  std::optional<std::string> kernel, device;
+  std::string file;
 };
 
 void print(const std::string& text) {
@@ -57,7 +61,6 @@ std::string name_of(const Contents& contents, const std::string& fingerprint) {
 }
 
 std::string nothing_yet(const core::Settings& settings) {
-  if (settings.store.empty()) return "there is no profile store: HEDDLE_STORE=off, or no home folder\n";
   return fmt::format("nothing is stored yet in {}\n", settings.store);
 }
 
@@ -74,7 +77,8 @@ std::vector<std::string> fingerprints(const Contents& contents, std::string Samp
   }
   if (!named.empty()) return {named.begin(), named.end()};
   if (begun.size() > 1) {
-    throw UsageError(fmt::format("{} '{}' can be any of {}", what, text, fmt::join(begun, ", ")));
+    throw UsageError(
+        fmt::format("{} '{}' can be any of {}", what, text, printable(fmt::format("{}", fmt::join(begun, ", ")))));
   }
   if (begun.empty()) {
     throw UsageError(fmt::format("no {} '{}' in the store; `heddle profile list` shows what there is", what, text));
@@ -83,25 +87,25 @@ std::vector<std::string> fingerprints(const Contents& contents, std::string Samp
 }
 
 // Rows of text in at most 100 columns, the widest cut first. The last three columns are numbers and stay whole.
-std::string table(const std::vector<std::array<std::string, 8>>& rows) {
+std::string table(std::vector<std::array<std::string, 8>> rows) {
   constexpr std::size_t most = 100, columns = 8, numbers = 3, gap = 2;
   std::array<std::size_t, columns> widths{};
-  for (const auto& row : rows) {
-    for (std::size_t c = 0; c < columns; ++c) widths[c] = std::max(widths[c], row[c].size());
+  for (auto& row : rows) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      row[c] = printable(row[c]);
+      widths[c] = std::max(widths[c], width(row[c]));
+    }
   }
   while (std::accumulate(widths.begin(), widths.end(), gap * (columns - 1)) > most) {
     --*std::max_element(widths.begin(), widths.end() - numbers);
   }
   std::string out;
   for (const auto& row : rows) {
-    std::string line;
     for (std::size_t c = 0; c < columns; ++c) {
-      const bool cut = row[c].size() > widths[c];
-      const std::string cell = cut ? fmt::format("{:.{}}..", row[c], widths[c] - 2) : row[c];
-      line += c + numbers < columns ? fmt::format("{:<{}}", cell, widths[c]) : fmt::format("{:>{}}", cell, widths[c]);
-      if (c + 1 < columns) line += std::string(gap, ' ');
+      const std::string cell = profile::cut(row[c], widths[c]), room(widths[c] - width(cell), ' ');
+      out += c + numbers < columns ? cell + room : room + cell;
+      out += c + 1 < columns ? std::string(gap, ' ') : "\n";
     }
-    out += line + "\n";
   }
   return out;
 }
@@ -126,7 +130,7 @@ std::string list_as_json(const Contents& contents) {
 std::string time_per_point(double nanoseconds) { return fmt::format("{:.4g}", nanoseconds); }
 
 void list(const core::Settings& settings, const Options& options) {
-  const Contents contents = Store(settings.store).read();
+  const Contents contents = Store(settings.store).read_aloud();
   if (options.json) return print(list_as_json(contents));
   if (contents.records.empty()) return print(nothing_yet(settings));
   std::vector<std::array<std::string, 8>> rows{
@@ -142,9 +146,9 @@ void list(const core::Settings& settings, const Options& options) {
 
 std::string description(const Contents& contents, const SampleKey& key, const Entry& entry) {
   const core::Aggregate& a = entry.aggregate;
-  std::string out =
-      fmt::format("variant     {}\nparameters  {}\ndevice      {}\nshape       {}\n", key.variant,
-                  key.parameters.empty() ? "-" : key.parameters, name_of(contents, key.device), key.shape);
+  std::string out = fmt::format("variant     {}\nparameters  {}\ndevice      {}\nshape       {}\n",
+                                printable(key.variant), key.parameters.empty() ? "-" : printable(key.parameters),
+                                printable(name_of(contents, key.device)), printable(key.shape));
   if (a.count) {
     out += fmt::format("ns/point    median {:.4g}, mean {:.4g}, deviation {:.2g}, least {:.4g}, most {:.4g} of {}\n",
                        entry.record().median(), a.mean, std::sqrt(a.variance()), a.least, a.most, a.count);
@@ -166,13 +170,28 @@ std::string description(const Contents& contents, const SampleKey& key, const En
   return out;
 }
 
+Contents only(const std::vector<std::string>& kernels, const Contents& contents) {
+  Contents out;
+  for (const auto& [key, entry] : contents.records) {
+    if (std::find(kernels.begin(), kernels.end(), key.kernel) == kernels.end()) continue;
+    out.records[key] = entry;
+    for (const std::string& fingerprint : {key.kernel, key.device}) {
+      const auto named = contents.names.find(fingerprint);
+      if (named != contents.names.end()) out.names.insert(*named);
+    }
+  }
+  return out;
+}
+
 void show(const core::Settings& settings, const Options& options) {
-  const Contents contents = Store(settings.store).read();
+  const Contents contents = Store(settings.store).read_aloud();
+  const auto kernels = fingerprints(contents, &SampleKey::kernel, "kernel", *options.kernel);
+  if (options.json) return print(profile::to_json(only(kernels, contents)));
   std::string out;
-  for (const std::string& kernel : fingerprints(contents, &SampleKey::kernel, "kernel", options.kernel)) {
+  for (const std::string& kernel : kernels) {
     const bool named = contents.names.count(kernel) > 0;
-    out += fmt::format("{}kernel {}{}\n", out.empty() ? "" : "\n", kernel,
-                       named ? fmt::format(" ({})", contents.names.at(kernel)) : "");
+    out += fmt::format("{}kernel {}{}\n", out.empty() ? "" : "\n", printable(kernel),
+                       named ? fmt::format(" ({})", printable(contents.names.at(kernel))) : "");
     for (const auto& [key, entry] : contents.records) {
       if (key.kernel == kernel) out += "\n" + description(contents, key, entry);
     }
@@ -180,35 +199,11 @@ void show(const core::Settings& settings, const Options& options) {
   print(out);
 }
 
-// Whole or not at all: into a new file beside it, which then takes its place.
-void write_file(const std::string& given, const std::string& text) {
-  std::error_code none;
-  const auto target = std::filesystem::canonical(given, none);  // a link stays a link
-  const std::string path = none ? given : target.string();
-  if (std::filesystem::is_directory(path, none)) throw UsageError(fmt::format("{}: is a folder", given));
-  const bool in_place = std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none);
-  const std::string temporary = in_place ? path : fmt::format("{}.{}.tmp", path, ::getpid());
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_EXCL), 0666);
-  if (file < 0) throw UsageError(fmt::format("{}: {}", given, std::strerror(errno)));
-  int error = 0;
-  for (std::size_t written = 0; written < text.size() && !error;) {
-    const ssize_t n = ::write(file, text.data() + written, text.size() - written);
-    if (n < 0 && errno != EINTR) error = errno;
-    if (n > 0) written += static_cast<std::size_t>(n);
-  }
-  if (!error && !in_place && ::fsync(file) != 0) error = errno;
-  if (::close(file) != 0 && !error) error = errno;
-  if (!error && !in_place && std::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (!error) return;
-  if (!in_place) ::unlink(temporary.c_str());
-  throw UsageError(fmt::format("{}: {}", given, std::strerror(error)));
-}
-
 void export_to(const core::Settings& settings, const Options& options) {
-  const Contents contents = Store(settings.store).read();
+  const Contents contents = Store(settings.store).read_aloud();
   const std::string text = profile::to_json(contents);
   if (options.file == "-") return print(text);
-  write_file(options.file, text);
+  write_file(options.file, text, 0600);  // what runs on a machine is its owner's business
   print(fmt::format("{} written to {}\n", records(contents.records.size()), options.file));
 }
 
@@ -231,17 +226,27 @@ void import_from(const core::Settings& settings, const Options& options) {
 }
 
 void forget(const core::Settings& settings, const Options& options) {
-  const bool some = !options.kernel.empty() || !options.device.empty();
-  if (some == options.all) throw UsageError("forget what? Say --kernel, --device or both, or --all");
+  if ((options.kernel || options.device) == options.all) {
+    throw UsageError("forget what? Say --kernel, --device or both, or --all");
+  }
   Store store(settings.store);
-  const Contents contents = store.read();
-  if (contents.empty() && options.all) return print(nothing_yet(settings));
-  std::vector<std::string> kernels{""}, devices{""};  // empty: any
-  if (!options.kernel.empty()) kernels = fingerprints(contents, &SampleKey::kernel, "kernel", options.kernel);
-  if (!options.device.empty()) devices = fingerprints(contents, &SampleKey::device, "device", options.device);
+  std::error_code unknown;
+  const bool absent = !std::filesystem::exists(settings.store, unknown) && !unknown;
+  if (options.all && absent && !settings.store.empty()) return print(nothing_yet(settings));
+  std::vector<std::optional<std::string>> kernels{std::nullopt}, devices{std::nullopt};  // any
+  if (!options.all) {                                                                    // all can be forgotten unread
+    const Contents contents = store.read_aloud();
+    const auto choose = [&](auto& chosen, auto part, const char* what, const std::optional<std::string>& text) {
+      if (!text) return;
+      const auto found = fingerprints(contents, part, what, *text);
+      chosen.assign(found.begin(), found.end());
+    };
+    choose(kernels, &SampleKey::kernel, "kernel", options.kernel);
+    choose(devices, &SampleKey::device, "device", options.device);
+  }
   std::int64_t forgotten = 0;
-  for (const std::string& kernel : kernels) {
-    for (const std::string& device : devices) forgotten += store.forget({kernel, device});
+  for (const auto& kernel : kernels) {
+    for (const auto& device : devices) forgotten += store.forget({kernel, device});
   }
   print(records(static_cast<std::size_t>(forgotten)) + " forgotten\n");
 }
@@ -253,6 +258,7 @@ void add_profile_command(CLI::App& app, const core::Settings& settings, int& exi
   profile->require_subcommand(1);
   const auto options = std::make_shared<Options>();  // shared: each command's callback outlives this function
 
+  using Choice = std::function<void(const std::string&)>;
   using Command = void (*)(const core::Settings&, const Options&);
   const auto command = [&](const char* name, const char* help, Command body) {
     CLI::App* sub = profile->add_subcommand(name, help);
@@ -263,11 +269,22 @@ void add_profile_command(CLI::App& app, const core::Settings& settings, int& exi
     return sub;
   };
 
+  // An empty value is a variable that was not set: it must not mean every kernel, or one without a fingerprint.
+  const auto chosen = [](const char* what, std::optional<std::string>& into) -> Choice {
+    return [what, &into](const std::string& text) {
+      if (text.empty()) throw UsageError(fmt::format("which {}? An empty name was given", what));
+      into = text;
+    };
+  };
+
   CLI::App* sub = command("list", "one line for each kernel, variant, parameters, device and shape", list);
   sub->add_flag("--json", options->json, "as JSON, with whole fingerprints");
 
   sub = command("show", "everything about one kernel, with its newest samples", show);
-  sub->add_option("KERNEL", options->kernel, "its name, or the first digits of its fingerprint")->required();
+  sub->add_option_function("KERNEL", chosen("kernel", options->kernel),
+                           "its name, or the first digits of its fingerprint")
+      ->required();
+  sub->add_flag("--json", options->json, "as JSON, in the form that import takes");
 
   options->file = "-";
   sub = command("export", "write everything as JSON", export_to);
@@ -282,8 +299,9 @@ void add_profile_command(CLI::App& app, const core::Settings& settings, int& exi
   sub->add_option("FILE", options->file, "a file; - is standard input")->required();
 
   sub = command("forget", "forget what was measured", forget);
-  sub->add_option("--kernel", options->kernel, "of this kernel: its name, or the first digits of its fingerprint");
-  sub->add_option("--device", options->device, "on this device: the same");
+  sub->add_option_function("--kernel", chosen("kernel", options->kernel),
+                           "of this kernel: its name, or the first digits of its fingerprint");
+  sub->add_option_function("--device", chosen("device", options->device), "on this device: the same");
   sub->add_flag("--all", options->all, "everything");
 }
 

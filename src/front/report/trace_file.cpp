@@ -60,8 +60,11 @@ void TraceFile::close() {
 void TraceFile::add(core::TraceEvent event) {
   std::lock_guard lock(mutex_);
   if (!file_) return;
+  // Once a second at the latest, by the events' own times: a program that is killed leaves a trace of all but its end.
+  const bool late = event.start > written_ + std::chrono::seconds(1);
+  if (late) written_ = event.start;
   events_.push_back(std::move(event));
-  if (events_.size() >= batch) write_out();
+  if (late || events_.size() >= batch) write_out();
 }
 
 void TraceFile::write_out() {

@@ -33,6 +33,7 @@ class TraceFile : public core::TraceSink {
   std::vector<core::TraceEvent> events_;
   std::map<std::string, int> tracks_;
   bool first_ = true;
+  core::Nanoseconds written_{0};
 };
 
 }  // namespace heddle::front::report
