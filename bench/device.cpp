@@ -83,7 +83,8 @@ kernel void spin(int n, global float* out) {
 )";
 
 std::vector<Row> launches(Context& context, Device& device) {
-  auto queue = take(device.open_queue()), second = take(device.open_queue());
+  constexpr auto off = Device::Timing::off;
+  auto queue = take(device.open_queue(off)), second = take(device.open_queue(off)), timed = take(device.open_queue());
   auto program = take(device.build({tiny_source, ""}));
   auto none = take(program->kernel("none")), spin = take(program->kernel("spin"));
   auto buffer = take(device.allocate(4096)), other = take(device.allocate(4096));
@@ -92,16 +93,18 @@ std::vector<Row> launches(Context& context, Device& device) {
   const device::Run run{*none, nothing, {{}, {64, 1, 1}, {64, 1, 1}}};
   take(device::prepare(device, *queue, run));
   constexpr int many = 500;
-  std::vector<Case> cases = {
-      {"launch + finish, one group", "us",
-       [&] { return 1e6 * took(device, [&] { take(take(queue->launch(run))->wait()); }); }},
-      {"back-to-back launch, one group", "us",
-       [&] {
-         return 1e6 / many * took(device, [&] {
-                  for (int i = 0; i < many; ++i) take(queue->launch(run));
-                  take(queue->finish());
-                });
-       }},
+  auto one_launch = [&](device::Queue& q) { return 1e6 * took(device, [&] { take(take(q.launch(run))->wait()); }); };
+  auto row_of_launches = [&](device::Queue& q) {
+    return 1e6 / many * took(device, [&] {
+             for (int i = 0; i < many; ++i) take(q.launch(run));
+             take(q.finish());
+           });
+  };
+  const std::vector<Case> cases = {
+      {"launch + finish, one group", "us", [&] { return one_launch(*queue); }},
+      {"launch + finish, timed queue", "us", [&] { return one_launch(*timed); }},
+      {"back-to-back launch, one group", "us", [&] { return row_of_launches(*queue); }},
+      {"back-to-back launch, timed queue", "us", [&] { return row_of_launches(*timed); }},
   };
   auto rows = context.interleave(device.info().id, cases, repetitions(context, 100));
   rows.front().build_ms = milliseconds(program->build_time);
@@ -125,7 +128,7 @@ std::vector<Row> launches(Context& context, Device& device) {
   };
   both(*queue, *second);
   std::vector<Case> pair = {
-      {"two small kernels, two queues / one queue", "x", [&] { return both(*queue, *second) / both(*queue, *queue); }}};
+      {"two small kernels, two queues / one", "x", [&] { return both(*queue, *second) / both(*queue, *queue); }}};
   auto overlap = context.interleave(device.info().id, pair, repetitions(context, 20));
   rows.insert(rows.end(), overlap.begin(), overlap.end());
   return rows;

@@ -52,6 +52,7 @@ class OnDevice {
   const Workload& workload_;
   Instance instance_;
   std::unique_ptr<device::Queue> queue_;
+  std::unique_ptr<device::Queue> untimed_;  // for run_all, which needs no event's times
   std::vector<std::unique_ptr<device::Buffer>> buffers_;
   std::vector<device::Argument> arguments_;
   std::map<std::size_t, std::pair<std::unique_ptr<device::Program>, std::unique_ptr<device::Kernel>>> kernels_;

@@ -11,7 +11,7 @@ namespace heddle::device {
 
 struct Facts {
   Clock clock;
-  Nanoseconds launch{0};        // launch of one group, and waiting for it
+  Nanoseconds launch{0};        // launch of one group on an untimed queue, and waiting for it
   Nanoseconds back_to_back{0};  // each further launch of a queue
   double memory_rate = 0;       // bytes per second of a vector addition, data resident
   // Bytes per second between host and device memory; 0 where both are one.

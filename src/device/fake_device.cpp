@@ -812,7 +812,7 @@ std::vector<Device*> FakeWorld::devices() const {
   return all;
 }
 
-Device& FakeWorld::device(const std::string& id) const {
+Device& FakeWorld::device(std::string_view id) const {
   for (const auto& device : state_->devices) {
     if (device->info().id == id) return *device;
   }

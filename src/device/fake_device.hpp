@@ -128,7 +128,7 @@ class FakeWorld {
   void add_kernel(const std::string& name, FakeKernel kernel);
 
   std::vector<Device*> devices() const;  // in the order of the description
-  Device& device(const std::string& id) const;
+  Device& device(std::string_view id) const;
 
   Nanoseconds now() const;
   void advance(Nanoseconds duration);

@@ -368,7 +368,7 @@ TEST_P(OpenClDevice, MeasuresItselfOnce) {
   const std::string file = device.info().fingerprint + ".json";
   folder.write(file, "{ this is no JSON");
   must(facts_of(device, folder.path()));  // measured again, not believed
-  folder.write(file, R"({"version":1,"clock":"host","clock_resolution_ns":7,"clock_noise_ns":8,"launch_ns":9,
+  folder.write(file, R"({"version":2,"clock":"host","clock_resolution_ns":7,"clock_noise_ns":8,"launch_ns":9,
     "back_to_back_ns":10,"memory_rate":11,"in_pageable":0,"in_locked":0,"out_pageable":0,"out_locked":0,"both_locked":0,
     "copy_engines":0})");
   const Facts kept = must(facts_of(device, folder.path()));

@@ -28,21 +28,21 @@ bool same_arguments(const Instance& a, const Instance& b) {
                     [](const Argument& x, const Argument& y) { return x.bytes == y.bytes; });
 }
 
-Argument& argument(Instance& instance, const std::string& name) {
+Argument& argument(Instance& instance, std::string_view name) {
   for (Argument& a : instance.arguments) {
     if (a.name == name) return a;
   }
-  throw core::InternalError("no argument " + name);
+  throw core::InternalError("no argument " + std::string(name));
 }
 
-std::span<float> floats(Instance& instance, const std::string& name) { return argument(instance, name).as<float>(); }
+std::span<float> floats(Instance& instance, std::string_view name) { return argument(instance, name).as<float>(); }
 
-std::int32_t integer(Instance& instance, const std::string& name) {
+std::int32_t integer(Instance& instance, std::string_view name) {
   return argument(instance, name).as<std::int32_t>()[0];
 }
 
 // A tiny instance of the workload's usual input, or of the one named.
-Instance tiny(const std::string& name, const std::string& input = "") {
+Instance tiny(std::string_view name, const std::string& input = "") {
   const Workload& w = find(name);
   return make(w, Size::tiny, input.empty() ? w.inputs.front() : input, seed);
 }
