@@ -81,8 +81,10 @@ class Measurement {
   }
 
   void measure_memory(Facts& facts) {
-    // Three arrays that no cache holds, but at most an eighth of the memory together.
-    const Bytes want = device_.info().kind == Kind::cpu ? 64_MiB : 256_MiB;
+    // Three arrays that no cache holds, but at most an eighth of the memory together. Large on many cores too, or else
+    // waking them takes so much of the time that they look disturbed.
+    const bool small = device_.info().kind == Kind::cpu && device_.info().units <= 4;
+    const Bytes want = small ? 64_MiB : 256_MiB;
     const Bytes size = std::min({want, device_.info().largest_buffer, device_.info().memory / 24}) / 4096 * 4096;
     std::vector<std::unique_ptr<Buffer>> buffers;
     std::vector<Argument> arguments;

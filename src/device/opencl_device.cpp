@@ -14,6 +14,7 @@
 #include "core/fingerprint.hpp"
 #include "core/log.hpp"
 #include "core/trace.hpp"
+#include "device/quirks.hpp"
 
 namespace heddle::device {
 
@@ -473,13 +474,14 @@ class OpenClDevice : public Device {
 
   Result<std::unique_ptr<Program>> build(const Source& source) override {
     const Nanoseconds begin = steady_now();
+    const std::string options = source.options + quirk_options(info_);
     const bool cacheable = is_all_of_the_program(source);
-    const std::string key = core::Fingerprint().add(info_.fingerprint).add(source.text).add(source.options).hex();
+    const std::string key = core::Fingerprint().add(info_.fingerprint).add(source.text).add(options).hex();
     OwnedProgram program;
     bool from_cache = false;
     std::string log;
     if (cacheable) {
-      if (auto binary = cache_.load(key)) program = from_binary(*binary, source.options);
+      if (auto binary = cache_.load(key)) program = from_binary(*binary, options);
       from_cache = static_cast<bool>(program);
     }
     if (!program) {
@@ -488,7 +490,7 @@ class OpenClDevice : public Device {
       cl_int code = CL_SUCCESS;
       program = OwnedProgram(cl_(&Slots::clCreateProgramWithSource, context_.get(), 1, &text, &size, &code));
       if (!program) return failed(FailureKind::build, "clCreateProgramWithSource", code);
-      code = compile(program.get(), source.options);
+      code = compile(program.get(), options);
       log = build_log(program.get());
       if (code != CL_SUCCESS) {
         Failure failure = failed(FailureKind::build, "clBuildProgram", code);
@@ -525,6 +527,11 @@ class OpenClDevice : public Device {
 
  private:
   Result<std::unique_ptr<Buffer>> make_buffer(Bytes size, cl_mem_flags flags, std::byte* host) {
+    // NVIDIA's driver allocates at first use, and says nothing to sizes that no device has.
+    if (!host && size > std::max(info_.memory, info_.largest_buffer)) {
+      return Failure{FailureKind::allocation,
+                     fmt::format("a buffer of {} bytes; {} has {} bytes of memory", size, info_.id, info_.memory), ""};
+    }
     cl_int code = CL_SUCCESS;
     cl_mem memory = cl_(&Slots::clCreateBuffer, context_.get(), flags, size, host, &code);
     if (memory) return std::unique_ptr<Buffer>(new OpenClBuffer(memory, size, host));

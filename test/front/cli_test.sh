@@ -5,7 +5,7 @@ heddle=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_DATA_HOME=$work/data XDG_CACHE_HOME=$work/cache
-unset HEDDLE_DEVICES HEDDLE_STORE HEDDLE_CACHE HEDDLE_CACHE_LIMIT HEDDLE_LOG HEDDLE_TRACE
+unset OCL_ICD_FILENAMES HEDDLE_DEVICES HEDDLE_STORE HEDDLE_CACHE HEDDLE_CACHE_LIMIT HEDDLE_LOG HEDDLE_TRACE
 failures=0
 
 # expect CODE PATTERN COMMAND...: the exit code, and a pattern that standard output and error together must hold.

@@ -1,0 +1,13 @@
+// What single drivers need that the standard does not ask for; the only place that knows a driver by its name.
+#pragma once
+
+#include <string>
+
+#include "device/device.hpp"
+
+namespace heddle::device {
+
+// To be added to the options of every build on this device; empty for most.
+std::string quirk_options(const Info& info);
+
+}  // namespace heddle::device
