@@ -40,7 +40,8 @@ Row single(std::string name, const Device& device, std::string unit, double valu
 std::vector<Row> clock(Context&, Device& device) {
   const device::Facts facts = take(device::measure(device));
   if (facts.disturbed) {
-    core::log(core::LogLevel::warn, "another program is busy; the figures of " + device.info().id + " are too low");
+    core::log(core::LogLevel::warn,
+              "the cores were busy with something else; the figures of " + device.info().id + " may be too low");
   }
   const char* source = facts.clock.source == device::Clock::Source::event ? "event" : "host";
   return {single(fmt::format("clock ({}), resolution", source), device, "ns",

@@ -97,7 +97,7 @@ class Measurement {
     const Run run{*kernel, arguments, {{}, {static_cast<std::int64_t>(size / 4), 1, 1}, {group_, 1, 1}}};
     take(prepare(device_, *queue_, run));
     auto once = [&] { take(take(queue_->launch(run))->wait()); };
-    once();
+    for (int i = 0; i < 5; ++i) once();  // after a pause a CPU's threads take some launches to spread over its cores
     const CpuWatch watch(device_);
     const Nanoseconds begin_rate = device_.now();
     facts.memory_rate = 3.0 * static_cast<double>(size) / median(repeat(7, once));

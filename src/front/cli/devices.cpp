@@ -99,7 +99,7 @@ std::string device_table(const device::Machine& machine, const MeasuredFacts& fa
           f.in_pageable / 1e9, f.in_locked / 1e9, f.out_pageable / 1e9, f.out_locked / 1e9, f.both_locked / 1e9);
     }
   }
-  return out + (disturbed ? "* another program was busy meanwhile; measured again next time\n" : "");
+  return out + (disturbed ? "* the cores were busy with something else meanwhile; measured again next time\n" : "");
 }
 
 void add_devices_command(CLI::App& app, const Environment& environment) {
