@@ -1,4 +1,4 @@
-// A temporary folder, a listener to the log and a child process: what the tests of the store share.
+// A folder, a listener to the log and a child process: what the tests of the store share.
 #pragma once
 
 #include <algorithm>
@@ -17,24 +17,13 @@
 
 #include "core/log.hpp"
 #include "profile/store.hpp"
+#include "test/temporary_folder.hpp"
 
 namespace heddle::profile {
 
+// A temporary folder, and what is in it.
 class Folder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "heddle-profile-XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error("mkdtemp");
-    path = name;
-  }
-  ~Folder() {
-    std::error_code none;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all, none);
-    std::filesystem::remove_all(path, none);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
   std::string at(const std::string& name) const { return path + "/" + name; }
   std::vector<std::string> names() const {
     std::vector<std::string> out;
@@ -42,7 +31,12 @@ class Folder {
     std::sort(out.begin(), out.end());
     return out;
   }
-  std::string path;
+
+ private:
+  TemporaryFolder own_;
+
+ public:
+  const std::string path = own_.path();
 };
 
 // Hears warnings while it lives.
