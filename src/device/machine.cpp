@@ -122,7 +122,7 @@ std::vector<Selector> parse_selectors(const std::string& text) {
     }
     if (!right) {
       throw core::UsageError(
-          fmt::format("HEDDLE_DEVICES='{}': '{}' is not a device; all, cpu, gpu, accelerator, a number or a name "
+          fmt::format("HEDDLE_DEVICES='{}': '{}' is not a device; all, cpu, gpu, accelerator, an id or a name "
                       "expected, /N to cut it",
                       text, word));
     }
