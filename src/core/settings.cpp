@@ -17,6 +17,11 @@ void parse(const std::string&, const std::string& text, std::string& out) { out 
 
 void parse(const std::string& variable, const std::string& text, Bytes& out) { out = parse_size(variable, text); }
 
+void parse(const std::string& variable, const std::string& text, bool& out) {
+  if (text != "on" && text != "off") throw UsageError(variable + "='" + text + "': on or off expected");
+  out = text == "on";
+}
+
 void parse(const std::string& variable, const std::string& text, LogLevel& out) {
   for (LogLevel level : {LogLevel::warn, LogLevel::info, LogLevel::debug}) {
     if (text == to_string(level)) {

@@ -13,11 +13,16 @@ namespace heddle::core {
 
 using Lookup = std::function<std::optional<std::string>(const std::string& variable)>;
 
+// `heddle run` points OpenCL's loaders at Heddle alone and keeps the variables that it changes under this prefix, for
+// the drivers below.
+inline const std::string inner_prefix = "HEDDLE_INNER_";
+
 struct Settings {
   using Text = std::string;
   using Path = std::string;
   using Size = Bytes;
   using Level = LogLevel;
+  using Switch = bool;
 #define SETTING(member, variable, type, fallback, help) type member{};
 #include "core/settings.def"
 #undef SETTING

@@ -54,16 +54,19 @@ std::vector<std::string> libraries_of(const std::string& vendors) {
 }  // namespace
 
 std::vector<std::string> driver_libraries(const core::Lookup& environment) {
-  std::vector<std::string> all;
-  const auto vendors = environment("OCL_ICD_VENDORS");
-  const auto older = environment("OPENCL_VENDOR_PATH");  // ocl-icd's former name of it
-  if (vendors && !vendors->empty()) {
-    all = libraries_of(*vendors);
-  } else {
-    all = libraries_in(older && !older->empty() ? *older : standard_folder);
-  }
-  std::istringstream more(environment("OCL_ICD_FILENAMES").value_or(""));
+  // `heddle run` points loaders at Heddle alone, and keeps what the user had under another name.
+  const auto variable = [&](const std::string& name) {
+    const auto inner = environment(core::inner_prefix + name);
+    return (inner ? inner : environment(name)).value_or("");
+  };
+  const std::string vendors = variable("OCL_ICD_VENDORS");
+  const std::string older = variable("OPENCL_VENDOR_PATH");  // ocl-icd's former name of it
+  std::vector<std::string> all =
+      !vendors.empty() ? libraries_of(vendors) : libraries_in(older.empty() ? standard_folder : older);
+  std::istringstream more(variable("OCL_ICD_FILENAMES"));
   for (std::string library; std::getline(more, library, ':');) all.push_back(library);
+  // Whoever names Heddle and nothing else wants it on top of the machine's drivers.
+  if (!all.empty() && std::all_of(all.begin(), all.end(), is_heddle)) all = libraries_in(standard_folder);
 
   std::vector<std::string> out;
   for (const std::string& library : all) {

@@ -24,6 +24,20 @@
 
 namespace heddle::device {
 
+// What a function that is not there answers. Makers of objects take the place for the error code last.
+template <class R, class... P>
+R unsupported(P... arguments) {
+  if constexpr (std::is_same_v<R, cl_int>) {
+    return CL_INVALID_OPERATION;
+  } else if constexpr (!std::is_void_v<R>) {
+    const auto last = std::get<sizeof...(P) - 1>(std::tie(arguments...));
+    if constexpr (std::is_same_v<decltype(last), cl_int* const>) {
+      if (last) *last = CL_INVALID_OPERATION;
+    }
+    return nullptr;
+  }
+}
+
 // A driver's function table. Drivers leave slots empty (PoCL 3.1: 24 of them); calling one answers
 // CL_INVALID_OPERATION.
 class Dispatch {
@@ -36,13 +50,7 @@ class Dispatch {
   template <class R, class... P>
   R operator()(R (CL_API_CALL* cl_icd_dispatch::*slot)(P...), std::type_identity_t<P>... arguments) const {
     if (auto function = table_->*slot) return function(arguments...);
-    if constexpr (std::is_same_v<R, cl_int>) {
-      return CL_INVALID_OPERATION;
-    } else {  // makers of objects take the place for the error code last
-      const auto all = std::tie(arguments...);
-      if (cl_int* error = std::get<sizeof...(P) - 1>(all)) *error = CL_INVALID_OPERATION;
-      return nullptr;
-    }
+    return unsupported<R>(arguments...);
   }
   template <class F>
   bool has(F cl_icd_dispatch::*slot) const {
@@ -60,8 +68,9 @@ struct Platform {
 };
 
 // Where drivers are looked for, by the rules that ocl-icd and the Khronos loader share: OCL_ICD_VENDORS is a folder of
-// .icd files, one .icd file, or a library; OCL_ICD_FILENAMES adds libraries. Returns the names of libraries, without
-// Heddle's own driver.
+// .icd files, one .icd file, or a library; OCL_ICD_FILENAMES adds libraries. Where the same variable is there with
+// core::inner_prefix before its name, that one counts: `heddle run` keeps the user's own under it. Returns the names of
+// libraries, without Heddle's own driver.
 std::vector<std::string> driver_libraries(const core::Lookup& environment);
 
 // Loads every driver and asks it for its platforms. One that cannot be loaded, or has none, is named in `problems`;

@@ -1,0 +1,176 @@
+// Discovery, choice, cutting CPUs into sub-devices.
+#include "device/chosen.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "core/log.hpp"
+#include "device/machine.hpp"
+#include "device/opencl_device.hpp"
+
+namespace heddle::device {
+
+using Slots = cl_icd_dispatch;
+
+namespace {
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::vector<Chosen> find_devices(const std::vector<Platform>& platforms, std::vector<std::string>& problems) {
+  std::vector<Chosen> out;
+  int seen[3] = {0, 0, 0};
+  for (const Platform& platform : platforms) {
+    cl_uint count = 0;
+    cl_int code = platform.cl(&Slots::clGetDeviceIDs, platform.handle, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+    std::vector<cl_device_id> handles(code == CL_SUCCESS ? count : 0);
+    if (count > 0)
+      code = platform.cl(&Slots::clGetDeviceIDs, platform.handle, CL_DEVICE_TYPE_ALL, count, handles.data(), nullptr);
+    if (code != CL_SUCCESS || count == 0) {
+      // Seen: PoCL without a writable folder for its cache.
+      problems.push_back("OpenCL driver " + platform.library + " offers no device: " + error_name(code) +
+                         "; some need a cache folder they can write to (HOME, XDG_CACHE_HOME, POCL_CACHE_DIR)");
+      continue;
+    }
+    for (cl_device_id handle : handles) {
+      Chosen found{platform, handle, {}, describe(platform, handle, "")};
+      const int number = seen[static_cast<int>(found.info.kind)]++;
+      found.info.id = to_string(found.info.kind) + (number ? std::to_string(number) : "");
+      // A CPU computes in the host's memory. Integrated GPUs say that they do, too, but what that promises differs from
+      // driver to driver, so they keep a space of their own until one has been tried.
+      found.info.space = found.info.kind == Kind::cpu ? host_memory : static_cast<MemorySpace>(out.size()) + 1;
+      out.push_back(std::move(found));
+    }
+  }
+  return out;
+}
+
+bool matches(const Selector& selector, const Chosen& found) {
+  const std::string what = lower(selector.what);
+  return what == "all" || what == to_string(found.info.kind) || what == found.info.id;
+}
+
+// Ids and kinds first; a part of a name only where nothing else fits, so that "cpu" is not every name with these
+// letters in it.
+std::vector<std::size_t> choose(const Selector& selector, const std::vector<Chosen>& found) {
+  std::vector<std::size_t> out, by_name;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (matches(selector, found[i])) out.push_back(i);
+    if (lower(found[i].info.name).find(lower(selector.what)) != std::string::npos) by_name.push_back(i);
+  }
+  return out.empty() ? by_name : out;
+}
+
+std::string listing(const std::vector<Chosen>& found) {
+  std::string out;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    out += fmt::format("{}{} ({})", i ? ", " : "", found[i].info.id, found[i].info.name);
+  }
+  return out.empty() ? "none" : out;
+}
+
+// Units as equal as they can be: 16 in 3 parts are 6, 5, 5.
+Result<std::vector<OwnedSubDevice>> cut(const Chosen& found, int parts) {
+  std::vector<cl_device_partition_property> counts = {CL_DEVICE_PARTITION_BY_COUNTS};
+  for (int part = 0; part < parts; ++part) {
+    counts.push_back(found.info.units / parts + (part < found.info.units % parts ? 1 : 0));
+  }
+  counts.push_back(CL_DEVICE_PARTITION_BY_COUNTS_LIST_END);
+  counts.push_back(0);
+  const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, found.info.units / parts, 0};
+  std::vector<cl_device_id> handles(static_cast<std::size_t>(parts));
+  const Dispatch& cl = found.platform.cl;
+  cl_uint made = 0;
+  cl_int code =
+      cl(&Slots::clCreateSubDevices, found.handle, counts.data(), static_cast<cl_uint>(parts), handles.data(), &made);
+  if (code != CL_SUCCESS && found.info.units % parts == 0) {
+    code = cl(&Slots::clCreateSubDevices, found.handle, equally, static_cast<cl_uint>(parts), handles.data(), &made);
+  }
+  if (code != CL_SUCCESS || made != static_cast<cl_uint>(parts)) {
+    return failed(core::FailureKind::unsupported, "clCreateSubDevices", code);
+  }
+  std::vector<OwnedSubDevice> out;
+  for (cl_device_id handle : handles) out.emplace_back(handle);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Selector> parse_selectors(const std::string& text) {
+  std::vector<Selector> out;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    const auto slash = word.rfind('/');
+    Selector selector{word.substr(0, slash), 1};
+    bool right = !selector.what.empty();
+    if (slash != std::string::npos) {
+      const char *begin = word.data() + slash + 1, *end = word.data() + word.size();
+      auto [stop, error] = std::from_chars(begin, end, selector.parts);
+      right = right && error == std::errc() && stop == end && selector.parts >= 1;
+    }
+    if (!right) {
+      throw core::UsageError(
+          fmt::format("HEDDLE_DEVICES='{}': '{}' is not a device; all, cpu, gpu, accelerator, an id or a name "
+                      "expected, /N to cut it",
+                      text, word));
+    }
+    out.push_back(std::move(selector));
+  }
+  if (out.empty()) throw core::UsageError("HEDDLE_DEVICES='" + text + "' names no device");
+  return out;
+}
+
+Choice choose_devices(const core::Settings& settings, const core::Lookup& environment) {
+  const std::vector<Selector> selectors = parse_selectors(settings.devices);
+  Choice choice;
+  const std::vector<Platform> platforms = load_platforms(driver_libraries(environment), choice.problems);
+  const std::vector<Chosen> found = find_devices(platforms, choice.problems);
+
+  std::vector<int> parts(found.size(), 0);  // 0: not chosen
+  for (const Selector& selector : selectors) {
+    const auto chosen = choose(selector, found);
+    if (chosen.empty() && lower(selector.what) != "all") {
+      throw core::UsageError(
+          fmt::format("HEDDLE_DEVICES: '{}' matches no device; there are: {}", selector.what, listing(found)));
+    }
+    for (std::size_t i : chosen) {
+      if (parts[i] != 0 && parts[i] != selector.parts) {
+        throw core::UsageError(fmt::format("HEDDLE_DEVICES='{}': {} is chosen both in {} and in {} parts",
+                                           settings.devices, found[i].info.id, parts[i], selector.parts));
+      }
+      if (selector.parts > found[i].info.units) {
+        throw core::UsageError(fmt::format("HEDDLE_DEVICES: {}/{}: {} has only {} units", selector.what, selector.parts,
+                                           found[i].info.id, found[i].info.units));
+      }
+      parts[i] = selector.parts;
+    }
+  }
+
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Chosen& f = found[i];
+    if (parts[i] == 1) choice.devices.push_back({f.platform, f.handle, {}, f.info});
+    if (parts[i] < 2) continue;
+    auto subs = cut(f, parts[i]);
+    if (!subs) {
+      throw core::UsageError(
+          fmt::format("HEDDLE_DEVICES: {} cannot be cut into {} parts: {}", f.info.id, parts[i], subs.failure().what));
+    }
+    for (std::size_t part = 0; part < subs->size(); ++part) {
+      const cl_device_id handle = subs.value()[part].get();
+      Info info = describe(f.platform, handle, f.info.fingerprint);
+      info.id = f.info.id + "." + std::to_string(part);
+      info.space = f.info.space;
+      choice.devices.push_back({f.platform, handle, std::move(subs.value()[part]), std::move(info)});
+    }
+  }
+  for (const std::string& problem : choice.problems) core::log_once(core::LogLevel::warn, problem);
+  return choice;
+}
+
+}  // namespace heddle::device

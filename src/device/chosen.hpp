@@ -1,0 +1,29 @@
+// The devices that the user chose, found but not opened: what the driver passes calls to, and what open_machine opens.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/settings.hpp"
+#include "device/device.hpp"
+#include "device/vendor.hpp"
+
+namespace heddle::device {
+
+struct Chosen {
+  Platform platform;
+  cl_device_id handle;
+  OwnedSubDevice owned;  // holds the handle of a sub-device, empty for a whole one
+  Info info;
+};
+
+struct Choice {
+  std::vector<Chosen> devices;
+  std::vector<std::string> problems;  // drivers that could not be used, a line each; also logged
+};
+
+// Loads all drivers and finds the devices that `settings.devices` names. UsageError where it names none or cannot be
+// read.
+Choice choose_devices(const core::Settings& settings, const core::Lookup& environment);
+
+}  // namespace heddle::device

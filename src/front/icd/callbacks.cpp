@@ -1,0 +1,142 @@
+// One queue of calls and one list of events that are watched for them.
+#include "front/icd/callbacks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include <signal.h>
+
+namespace heddle::front::icd {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+// A callback that waits for its event.
+struct Watch {
+  Ref<Event> event;
+  cl_int status;
+  EventCallback callback;
+  void* user;
+};
+
+struct State {
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<std::function<void()>> calls;
+  std::map<std::uintptr_t, Watch> watched;  // in the order in which they were asked for
+  std::uintptr_t last = 0;
+  bool started = false;
+};
+
+State& state() {
+  static auto* const the = new State;  // leaked: the thread lasts as long as the process
+  return *the;
+}
+
+// The event of watch `number` got this far; whoever comes second finds nothing.
+void reached(std::uintptr_t number, cl_int status) {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  const auto found = s.watched.find(number);
+  if (found == s.watched.end()) return;
+  s.calls.emplace_back(
+      [watch = std::move(found->second), status] { watch.callback(handle_of(*watch.event), status, watch.user); });
+  s.watched.erase(found);
+  s.wake.notify_one();
+}
+
+void CL_CALLBACK told(cl_event, cl_int status, void* number) {
+  reached(reinterpret_cast<std::uintptr_t>(number), status);
+}
+
+// Asks the inner driver about every watched event.
+void look_after(std::unique_lock<std::mutex>& lock) {
+  std::vector<std::pair<std::uintptr_t, Ref<Event>>> events;
+  for (const auto& [number, watch] : state().watched) events.emplace_back(number, watch.event);
+  lock.unlock();
+  for (const auto& [number, event] : events) {
+    cl_int status = CL_QUEUED;
+    pass<&Slots::clGetEventInfo>(event->inner, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    if (status < 0) reached(number, status);
+  }
+  events.clear();
+  lock.lock();
+}
+
+void run() {
+  State& s = state();
+  milliseconds pause(1);
+  std::unique_lock lock(s.mutex);
+  for (;;) {
+    if (s.watched.empty() && s.calls.empty()) {
+      s.wake.wait(lock);
+      pause = milliseconds(1);
+    } else if (s.calls.empty() && s.wake.wait_for(lock, pause) == std::cv_status::timeout) {
+      // Looking takes at most a twentieth of the time, and happens less and less often.
+      const auto begin = Clock::now();
+      look_after(lock);
+      pause = std::max(std::min(2 * pause, milliseconds(50)),
+                       20 * std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
+    }
+    if (life != Life::running) return;  // the program's code is not to be touched any more
+    if (s.calls.empty()) continue;
+    auto call = std::move(s.calls.front());
+    s.calls.pop_front();
+    lock.unlock();
+    call();
+    call = nullptr;  // what it holds goes before the lock comes back
+    lock.lock();
+  }
+}
+
+// The mutex is held.
+void start_thread() {
+  if (std::exchange(state().started, true)) return;
+  // The program's signals are for the program's threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread(run).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+void call_back(std::function<void()> call) {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  start_thread();
+  s.calls.push_back(std::move(call));
+  s.wake.notify_one();
+}
+
+cl_int call_back_at(Event& event, cl_int status, EventCallback callback, void* user) {
+  State& s = state();
+  std::uintptr_t number;
+  {
+    std::lock_guard lock(s.mutex);
+    start_thread();
+    number = ++s.last;
+    s.watched.emplace(number, Watch{Ref<Event>(event), status, callback, user});
+    s.wake.notify_one();
+  }
+  // The inner driver may call at once, and does not know the lock.
+  const cl_int code = pass<&Slots::clSetEventCallback>(event.inner, status, told, reinterpret_cast<void*>(number));
+  if (code == CL_SUCCESS) return code;
+  Watch dropped{};
+  std::lock_guard lock(s.mutex);
+  if (const auto found = s.watched.find(number); found != s.watched.end()) {
+    dropped = std::move(found->second);
+    s.watched.erase(found);
+  }
+  return code;
+}
+
+}  // namespace heddle::front::icd

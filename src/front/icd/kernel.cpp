@@ -1,0 +1,241 @@
+// Kernels: their arguments, queries and launches.
+#include <cstdint>
+#include <memory>
+
+#include "front/icd/enqueue.hpp"
+#include "front/icd/entries.hpp"
+
+namespace heddle::front::icd {
+
+namespace {
+
+std::string name_of(cl_kernel inner) {
+  size_t size = 0;
+  if (pass<&Slots::clGetKernelInfo>(inner, CL_KERNEL_FUNCTION_NAME, size_t{0}, nullptr, &size) != CL_SUCCESS) return "";
+  std::string name(size, '\0');
+  pass<&Slots::clGetKernelInfo>(inner, CL_KERNEL_FUNCTION_NAME, size, name.data(), nullptr);
+  return name.c_str();
+}
+
+// Drivers may know nothing of a kernel's arguments (NVIDIA's, unless it was built with -cl-kernel-arg-info).
+Takes takes(cl_kernel inner, cl_uint index) {
+  cl_kernel_arg_address_qualifier space = 0;
+  if (pass<&Slots::clGetKernelArgInfo>(inner, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, nullptr) !=
+      CL_SUCCESS) {
+    return Takes::unknown;
+  }
+  if (space == CL_KERNEL_ARG_ADDRESS_GLOBAL || space == CL_KERNEL_ARG_ADDRESS_CONSTANT) return Takes::memory;
+  if (space == CL_KERNEL_ARG_ADDRESS_LOCAL) return Takes::value;
+  char type[64] = "";
+  if (pass<&Slots::clGetKernelArgInfo>(inner, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type, type, nullptr) !=
+      CL_SUCCESS) {
+    return Takes::value;  // a longer name is none of those below
+  }
+  const std::string name = type;
+  if (name == "sampler_t") return Takes::sampler;
+  if (name == "queue_t") return Takes::queue;
+  if (name.starts_with("image") || name.starts_with("pipe")) return Takes::memory;
+  return Takes::value;
+}
+
+std::vector<Takes> arguments_of(cl_kernel inner) {
+  cl_uint count = 0;
+  pass<&Slots::clGetKernelInfo>(inner, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
+  std::vector<Takes> out;
+  for (cl_uint i = 0; i < count; ++i) out.push_back(takes(inner, i));
+  return out;
+}
+
+// The inner handle that stands for the given one; null where the value is no handle and passes as it is.
+void* inner_argument(Takes what, const void* given) {
+  switch (what) {
+    case Takes::value:
+      return nullptr;
+    case Takes::unknown:  // a number that happens to be the address of one of the program's live handles is taken for
+                          // it
+      return live_inner(given, Kind::gone);
+    case Takes::memory:
+      if (void* inner = live_inner(given, Kind::memory)) return inner;
+      throw Error{CL_INVALID_MEM_OBJECT};
+    case Takes::sampler:
+      if (void* inner = live_inner(given, Kind::sampler)) return inner;
+      throw Error{CL_INVALID_SAMPLER};
+    case Takes::queue:
+      if (void* inner = live_inner(given, Kind::queue)) return inner;
+      throw Error{CL_INVALID_DEVICE_QUEUE};
+  }
+  return nullptr;
+}
+
+// The inner device that a query about a kernel is for; null stays null, which is right where there is only one.
+cl_device_id inner_device(const Kernel& kernel, cl_device_id device) {
+  return device ? device_in(*kernel.program->context, device).inner : nullptr;
+}
+
+}  // namespace
+
+Kernel::Kernel(Program& its_program, cl_kernel its_inner)
+    : Object(its_kind),
+      inner(its_inner),
+      program(its_program),
+      name(name_of(its_inner)),
+      arguments(arguments_of(its_inner)) {}
+
+Kernel::~Kernel() { pass<&Slots::clReleaseKernel>(inner); }
+
+cl_kernel CL_API_CALL clCreateKernel(cl_program handle, const char* name, cl_int* error) {
+  return make(__func__, error, [&] {
+    Program& program = valid(handle);
+    cl_int code = CL_SUCCESS;
+    const cl_kernel inner = pass<&Slots::clCreateKernel>(program.inner, name, &code);
+    check(code);
+    return handle_of(*new Kernel(program, inner));
+  });
+}
+
+cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels, cl_uint* count) {
+  return answer(__func__, [&]() -> cl_int {
+    Program& program = valid(handle);
+    cl_uint found = 0;
+    std::vector<cl_kernel> inner(kernels ? entries : 0);
+    const cl_int code =
+        pass<&Slots::clCreateKernelsInProgram>(program.inner, entries, kernels ? inner.data() : nullptr, &found);
+    if (code != CL_SUCCESS) return code;
+    for (cl_uint i = 0; kernels && i < found; ++i) kernels[i] = handle_of(*new Kernel(program, inner[i]));
+    if (count) *count = found;
+    return CL_SUCCESS;
+  });
+}
+
+cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error) {
+  return make(__func__, error, [&] {
+    Kernel& kernel = valid(handle);
+    cl_int code = CL_SUCCESS;
+    const cl_kernel inner = pass<&Slots::clCloneKernel>(kernel.inner, &code);
+    check(code);
+    return handle_of(*new Kernel(*kernel.program, inner));
+  });
+}
+
+cl_int CL_API_CALL clRetainKernel(cl_kernel handle) {
+  return always(__func__, [&] { retain(valid(handle)); });
+}
+cl_int CL_API_CALL clReleaseKernel(cl_kernel handle) {
+  return always(__func__, [&] { release(valid(handle)); });
+}
+
+cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, const void* value) {
+  return answer(__func__, [&]() -> cl_int {
+    const Kernel& kernel = valid(handle);
+    if (index >= kernel.arguments.size()) return CL_INVALID_ARG_INDEX;
+    void* given = nullptr;
+    if (value && size == sizeof given) std::memcpy(&given, value, sizeof given);
+    void* inner = given ? inner_argument(kernel.arguments[index], given) : nullptr;
+    return pass<&Slots::clSetKernelArg>(kernel.inner, index, size, inner ? &inner : value);
+  });
+}
+
+cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, const void* value) {
+  return answer(__func__, [&] { return pass<&Slots::clSetKernelArgSVMPointer>(valid(handle).inner, index, value); });
+}
+
+cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info what, size_t size, const void* value) {
+  return answer(__func__, [&] { return pass<&Slots::clSetKernelExecInfo>(valid(handle).inner, what, size, value); });
+}
+
+cl_int CL_API_CALL clGetKernelInfo(cl_kernel handle, cl_kernel_info what, size_t size, void* value, size_t* size_ret) {
+  return answer(__func__, [&]() -> cl_int {
+    const Kernel& kernel = valid(handle);
+    const Place place{size, value, size_ret};
+    switch (what) {
+      case CL_KERNEL_REFERENCE_COUNT:
+        return place.put<cl_uint>(kernel.references);
+      case CL_KERNEL_CONTEXT:
+        return place.put(handle_of(*kernel.program->context));
+      case CL_KERNEL_PROGRAM:
+        return place.put(handle_of(*kernel.program));
+      default:
+        return pass<&Slots::clGetKernelInfo>(kernel.inner, what, size, value, size_ret);
+    }
+  });
+}
+
+cl_int CL_API_CALL clGetKernelArgInfo(cl_kernel handle, cl_uint index, cl_kernel_arg_info what, size_t size,
+                                      void* value, size_t* size_ret) {
+  return answer(__func__, [&] {
+    return pass<&Slots::clGetKernelArgInfo>(valid(handle).inner, index, what, size, value, size_ret);
+  });
+}
+
+cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel handle, cl_device_id device, cl_kernel_work_group_info what,
+                                            size_t size, void* value, size_t* size_ret) {
+  return answer(__func__, [&] {
+    const Kernel& kernel = valid(handle);
+    return pass<&Slots::clGetKernelWorkGroupInfo>(kernel.inner, inner_device(kernel, device), what, size, value,
+                                                  size_ret);
+  });
+}
+
+cl_int CL_API_CALL clGetKernelSubGroupInfo(cl_kernel handle, cl_device_id device, cl_kernel_sub_group_info what,
+                                           size_t input_size, const void* input, size_t size, void* value,
+                                           size_t* size_ret) {
+  return answer(__func__, [&] {
+    const Kernel& kernel = valid(handle);
+    return pass<&Slots::clGetKernelSubGroupInfo>(kernel.inner, inner_device(kernel, device), what, input_size, input,
+                                                 size, value, size_ret);
+  });
+}
+
+// The same before OpenCL 2.1.
+cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel handle, cl_device_id device, cl_kernel_sub_group_info what,
+                                              size_t input_size, const void* input, size_t size, void* value,
+                                              size_t* size_ret) {
+  return answer(__func__, [&]() -> cl_int {
+    const Kernel& kernel = valid(handle);
+    if (!device::Dispatch(kernel.inner).has(&Slots::clGetKernelSubGroupInfoKHR)) {
+      return icd::clGetKernelSubGroupInfo(handle, device, what, input_size, input, size, value, size_ret);
+    }
+    return pass<&Slots::clGetKernelSubGroupInfoKHR>(kernel.inner, inner_device(kernel, device), what, input_size, input,
+                                                    size, value, size_ret);
+  });
+}
+
+cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kernel handle, cl_uint dimensions,
+                                          const size_t* offset, const size_t* global, const size_t* local,
+                                          cl_uint count, const cl_event* events, cl_event* event) {
+  return answer(__func__, [&] {
+    Queue& queue = valid(queue_handle);
+    const Kernel& kernel = valid(handle);
+    if (&*kernel.program->context != &*queue.context) throw Error{CL_INVALID_CONTEXT};
+    return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, {count, events, event},
+                                                   kernel.inner, dimensions, offset, global, local);
+  });
+}
+
+cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue_handle, cl_kernel handle, cl_uint count, const cl_event* events,
+                                 cl_event* event) {
+  return answer(__func__, [&] {
+    Queue& queue = valid(queue_handle);
+    const Kernel& kernel = valid(handle);
+    if (&*kernel.program->context != &*queue.context) throw Error{CL_INVALID_CONTEXT};
+    return enqueue<&Slots::clEnqueueTask>(queue, {Work::Kind::kernel, kernel.name}, {count, events, event},
+                                          kernel.inner);
+  });
+}
+
+// The inner driver copies the arguments and puts addresses where the handles were, so the list is all to translate.
+cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue queue_handle, void(CL_CALLBACK* function)(void*), void* args,
+                                         size_t size, cl_uint memories, const cl_mem* list, const void** places,
+                                         cl_uint count, const cl_event* events, cl_event* event) {
+  return answer(__func__, [&]() -> cl_int {
+    Queue& queue = valid(queue_handle);
+    if ((memories == 0) != (list == nullptr)) return CL_INVALID_VALUE;
+    std::vector<cl_mem> inner;
+    for (cl_uint i = 0; i < memories; ++i) inner.push_back(valid(list[i], *queue.context).inner);
+    const cl_mem* inner_list = memories ? inner.data() : nullptr;
+    return enqueue<&Slots::clEnqueueNativeKernel>(queue, {Work::Kind::kernel, "native kernel"}, {count, events, event},
+                                                  function, args, size, memories, inner_list, places);
+  });
+}
+
+}  // namespace heddle::front::icd

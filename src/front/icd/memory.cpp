@@ -1,0 +1,171 @@
+// Memory objects: buffers, sub-buffers, pipes, and what all kinds share.
+#include <array>
+#include <unordered_map>
+
+#include "front/icd/callbacks.hpp"
+#include "front/icd/entries.hpp"
+
+namespace heddle::front::icd {
+
+namespace {
+
+// Live handles by address. Programs set arguments from several threads, so there is more than one lock.
+struct Shard {
+  std::mutex mutex;
+  std::unordered_map<const void*, std::pair<Kind, void*>> inner;
+};
+
+Shard& shard_of(const void* handle) {
+  static auto* const shards = new std::array<Shard, 16>;
+  return (*shards)[(reinterpret_cast<std::uintptr_t>(handle) >> 7) % shards->size()];
+}
+
+// A destructor callback on its way through the inner driver.
+struct Mourner {
+  cl_mem handle;
+  void(CL_CALLBACK* callback)(cl_mem, void*);  // none: the last one, which frees the address
+  void* user;
+};
+
+void CL_CALLBACK inner_destroyed(cl_mem, void* data) {
+  call_back([mourner = static_cast<Mourner*>(data)] {
+    if (mourner->callback) {
+      mourner->callback(mourner->handle, mourner->user);
+    } else {
+      ::operator delete(static_cast<void*>(mourner->handle));
+    }
+    delete mourner;
+  });
+}
+
+cl_int mourn(const Memory& memory, void(CL_CALLBACK* callback)(cl_mem, void*), void* user) {
+  auto* mourner = new Mourner{handle_of(memory), callback, user};
+  const cl_int code = pass<&Slots::clSetMemObjectDestructorCallback>(memory.inner, inner_destroyed, mourner);
+  if (code != CL_SUCCESS) delete mourner;
+  return code;
+}
+
+}  // namespace
+
+void note_live(const Object* object, void* inner) {
+  Shard& shard = shard_of(object);
+  std::lock_guard lock(shard.mutex);
+  shard.inner[object] = {object->kind, inner};
+}
+
+void forget_live(const Object* object) {
+  Shard& shard = shard_of(object);
+  std::lock_guard lock(shard.mutex);
+  shard.inner.erase(object);
+}
+
+void* live_inner(const void* handle, Kind kind) {
+  Shard& shard = shard_of(handle);
+  std::lock_guard lock(shard.mutex);
+  const auto found = shard.inner.find(handle);
+  if (found == shard.inner.end() || (kind != Kind::gone && found->second.first != kind)) return nullptr;
+  return found->second.second;
+}
+
+cl_mem hand_out(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent) {
+  check(code);
+  return handle_of(*new Memory(context, inner, std::move(parent)));
+}
+
+Memory::Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent)
+    : Object(its_kind), inner(its_inner), context(its_context), parent(std::move(its_parent)) {
+  note_live(this, inner);
+}
+
+Memory::~Memory() {
+  forget_live(this);
+  pass<&Slots::clReleaseMemObject>(inner);
+}
+
+void Memory::operator delete(Memory* memory, std::destroying_delete_t) {
+  const bool freed_later = memory->mourned;
+  memory->~Memory();
+  if (!freed_later) ::operator delete(memory);
+}
+
+cl_mem CL_API_CALL clCreateBuffer(cl_context handle, cl_mem_flags flags, size_t size, void* host, cl_int* error) {
+  return make(__func__, error, [&] {
+    Context& context = valid(handle);
+    cl_int code = CL_SUCCESS;
+    const cl_mem inner = pass<&Slots::clCreateBuffer>(context.inner, flags, size, host, &code);
+    return hand_out(context, inner, code);
+  });
+}
+
+cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context handle, const cl_mem_properties* properties,
+                                                cl_mem_flags flags, size_t size, void* host, cl_int* error) {
+  return make(__func__, error, [&] {
+    Context& context = valid(handle);
+    cl_int code = CL_SUCCESS;
+    const cl_mem inner =
+        pass<&Slots::clCreateBufferWithProperties>(context.inner, properties, flags, size, host, &code);
+    return hand_out(context, inner, code);
+  });
+}
+
+cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffer_create_type type, const void* region,
+                                     cl_int* error) {
+  return make(__func__, error, [&] {
+    Memory& buffer = valid(handle);
+    cl_int code = CL_SUCCESS;
+    const cl_mem inner = pass<&Slots::clCreateSubBuffer>(buffer.inner, flags, type, region, &code);
+    return hand_out(*buffer.context, inner, code, Ref<Memory>(buffer));
+  });
+}
+
+cl_mem CL_API_CALL clCreatePipe(cl_context handle, cl_mem_flags flags, cl_uint packet, cl_uint packets,
+                                const cl_pipe_properties* properties, cl_int* error) {
+  return make(__func__, error, [&] {
+    Context& context = valid(handle);
+    cl_int code = CL_SUCCESS;
+    const cl_mem inner = pass<&Slots::clCreatePipe>(context.inner, flags, packet, packets, properties, &code);
+    return hand_out(context, inner, code);
+  });
+}
+
+cl_int CL_API_CALL clRetainMemObject(cl_mem handle) {
+  return always(__func__, [&] { retain(valid(handle)); });
+}
+cl_int CL_API_CALL clReleaseMemObject(cl_mem handle) {
+  return always(__func__, [&] { release(valid(handle)); });
+}
+
+cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info what, size_t size, void* value, size_t* size_ret) {
+  return answer(__func__, [&]() -> cl_int {
+    const Memory& memory = valid(handle);
+    const Place place{size, value, size_ret};
+    switch (what) {
+      case CL_MEM_CONTEXT:
+        return place.put(handle_of(*memory.context));
+      case CL_MEM_ASSOCIATED_MEMOBJECT:
+        return place.put<cl_mem>(memory.parent ? handle_of(*memory.parent) : nullptr);
+      case CL_MEM_REFERENCE_COUNT:
+        return place.put<cl_uint>(memory.references);
+      default:
+        return pass<&Slots::clGetMemObjectInfo>(memory.inner, what, size, value, size_ret);
+    }
+  });
+}
+
+cl_int CL_API_CALL clGetPipeInfo(cl_mem handle, cl_pipe_info what, size_t size, void* value, size_t* size_ret) {
+  return answer(__func__,
+                [&] { return pass<&Slots::clGetPipeInfo>(valid(handle).inner, what, size, value, size_ret); });
+}
+
+// Callbacks come in the reverse order of their registration, so what frees the address is registered first.
+cl_int CL_API_CALL clSetMemObjectDestructorCallback(cl_mem handle, void(CL_CALLBACK* callback)(cl_mem, void*),
+                                                    void* user) {
+  return answer(__func__, [&]() -> cl_int {
+    Memory& memory = valid(handle);
+    if (!callback) return CL_INVALID_VALUE;
+    std::call_once(memory.first_callback, [&] { memory.mourned = mourn(memory, nullptr, nullptr) == CL_SUCCESS; });
+    return mourn(memory, callback, user);
+  });
+}
+
+}  // namespace heddle::front::icd

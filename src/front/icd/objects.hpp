@@ -1,0 +1,174 @@
+// The driver's objects. Each wraps one object of the inner driver; where both could be meant, `inner` is theirs.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/chosen.hpp"
+#include "front/icd/handle.hpp"
+
+namespace heddle::front::icd {
+
+struct Platform : Object {
+  using Handle = cl_platform_id;
+  static constexpr Kind its_kind = Kind::platform;
+  static constexpr cl_int invalid = CL_INVALID_PLATFORM;
+  Platform() : Object(its_kind) {}
+};
+
+// A virtual device, which is what programs are meant to see, or with HEDDLE_SHOW=all a real one.
+struct Device : Object {
+  using Handle = cl_device_id;
+  static constexpr Kind its_kind = Kind::device;
+  static constexpr cl_int invalid = CL_INVALID_DEVICE;
+  Device(const device::Chosen& chosen, bool is_virtual, std::string shown_name);
+
+  const bool is_virtual;
+  const cl_device_id inner;
+  const cl_platform_id inner_platform;
+  const device::Info info;
+  const std::string name;
+  const cl_device_type type;
+  const std::vector<cl_name_version> extensions;  // those that still work through us
+};
+
+struct Context : Object {
+  using Handle = cl_context;
+  static constexpr Kind its_kind = Kind::context;
+  static constexpr cl_int invalid = CL_INVALID_CONTEXT;
+  Context(std::vector<Device*> its_devices, std::vector<cl_context_properties> its_properties)
+      : Object(its_kind), devices(std::move(its_devices)), properties(std::move(its_properties)) {}
+  ~Context();
+
+  cl_context inner = nullptr;
+  const std::vector<Device*> devices;
+  const std::vector<cl_context_properties> properties;
+  std::mutex mutex;  // guards the callbacks
+  std::vector<std::pair<void(CL_CALLBACK*)(cl_context, void*), void*>> on_destruction;
+};
+
+struct Queue : Object {
+  using Handle = cl_command_queue;
+  static constexpr Kind its_kind = Kind::queue;
+  static constexpr cl_int invalid = CL_INVALID_COMMAND_QUEUE;
+  Queue(Context& its_context, Device& its_device) : Object(its_kind), context(its_context), device(its_device) {}
+  ~Queue();
+
+  cl_command_queue inner = nullptr;
+  const Ref<Context> context;
+  Device& device;
+  cl_command_queue_properties properties = 0;         // as the program asked for them
+  std::vector<cl_queue_properties> properties_array;  // the same as it was given; empty for the legacy call
+};
+
+// Buffers, sub-buffers, images and pipes.
+struct Memory : Object {
+  using Handle = cl_mem;
+  static constexpr Kind its_kind = Kind::memory;
+  static constexpr cl_int invalid = CL_INVALID_MEM_OBJECT;
+  Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent = {});
+  ~Memory();
+  void operator delete(Memory* memory, std::destroying_delete_t);
+
+  const cl_mem inner;
+  const Ref<Context> context;
+  const Ref<Memory> parent;  // the buffer that it is a part or another view of
+  std::once_flag first_callback;
+  bool mourned = false;  // has destructor callbacks: its address is not used again before they were called
+};
+
+struct Sampler : Object {
+  using Handle = cl_sampler;
+  static constexpr Kind its_kind = Kind::sampler;
+  static constexpr cl_int invalid = CL_INVALID_SAMPLER;
+  Sampler(Context& its_context, cl_sampler its_inner);
+  ~Sampler();
+
+  const cl_sampler inner;
+  const Ref<Context> context;
+};
+
+struct Program : Object {
+  using Handle = cl_program;
+  static constexpr Kind its_kind = Kind::program;
+  static constexpr cl_int invalid = CL_INVALID_PROGRAM;
+  Program(Context& its_context, cl_program its_inner, std::vector<Device*> its_devices)
+      : Object(its_kind), inner(its_inner), context(its_context), devices(std::move(its_devices)) {}
+  ~Program();
+
+  const cl_program inner;
+  const Ref<Context> context;
+  const std::vector<Device*> devices;
+};
+
+// What a kernel argument takes, as far as the inner driver tells.
+enum class Takes : char { unknown, value, memory, sampler, queue };
+
+struct Kernel : Object {
+  using Handle = cl_kernel;
+  static constexpr Kind its_kind = Kind::kernel;
+  static constexpr cl_int invalid = CL_INVALID_KERNEL;
+  Kernel(Program& its_program, cl_kernel its_inner);
+  ~Kernel();
+
+  const cl_kernel inner;
+  const Ref<Program> program;
+  const std::string name;
+  const std::vector<Takes> arguments;
+};
+
+struct Event : Object {
+  using Handle = cl_event;
+  static constexpr Kind its_kind = Kind::event;
+  static constexpr cl_int invalid = CL_INVALID_EVENT;
+  explicit Event(Queue& its_queue) : Object(its_kind), context(*its_queue.context), queue(its_queue) {}
+  explicit Event(Context& its_context) : Object(its_kind), context(its_context) {}  // a user event
+  ~Event();
+
+  cl_event inner = nullptr;
+  const Ref<Context> context;
+  const Ref<Queue> queue;  // none for a user event
+};
+
+inline Platform* object_of(cl_platform_id h) { return reinterpret_cast<Platform*>(h); }
+inline Device* object_of(cl_device_id h) { return reinterpret_cast<Device*>(h); }
+inline Context* object_of(cl_context h) { return reinterpret_cast<Context*>(h); }
+inline Queue* object_of(cl_command_queue h) { return reinterpret_cast<Queue*>(h); }
+inline Memory* object_of(cl_mem h) { return reinterpret_cast<Memory*>(h); }
+inline Sampler* object_of(cl_sampler h) { return reinterpret_cast<Sampler*>(h); }
+inline Program* object_of(cl_program h) { return reinterpret_cast<Program*>(h); }
+inline Kernel* object_of(cl_kernel h) { return reinterpret_cast<Kernel*>(h); }
+inline Event* object_of(cl_event h) { return reinterpret_cast<Event*>(h); }
+
+// The object behind the program's handle, or the error that its kind calls for.
+template <class Handle>
+auto& valid(Handle handle) {
+  auto* object = object_of(handle);
+  using T = std::remove_pointer_t<decltype(object)>;
+  if (!object || object->kind.load(std::memory_order_relaxed) != T::its_kind) throw Error{T::invalid};
+  return *object;
+}
+
+// The same, and it must belong to this context.
+template <class Handle>
+auto& valid(Handle handle, const Context& context) {
+  auto& object = valid(handle);
+  if (&*object.context != &context) throw Error{CL_INVALID_CONTEXT};
+  return object;
+}
+
+// What the inner driver made, wrapped for the program; throws its error.
+cl_mem hand_out(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent = {});
+
+// The inner handles of the given devices, each once; CL_INVALID_DEVICE for one that is not in the context.
+std::vector<cl_device_id> inner_devices(const Context& context, cl_uint count, const cl_device_id* devices);
+// The device itself or, for null, the only one of the context.
+Device& device_in(const Context& context, cl_device_id device);
+
+// Handles that may stand in a kernel argument, with the inner handle each of them means.
+void note_live(const Object* object, void* inner);
+void forget_live(const Object* object);
+void* live_inner(const void* handle, Kind kind);  // null if there is no such object; Kind::gone: any kind
+
+}  // namespace heddle::front::icd

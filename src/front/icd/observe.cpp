@@ -1,0 +1,223 @@
+// Keeps the inner events of a program's commands until they are done, and adds up their times.
+#include "front/icd/observe.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/errors.hpp"
+#include "core/log.hpp"
+#include "core/trace.hpp"
+#include "front/report/trace_file.hpp"
+
+namespace heddle::front::icd {
+
+std::atomic<bool> observing_now{false};
+
+namespace {
+
+using core::Nanoseconds;
+
+// A command that is not known to be done.
+struct Pending {
+  cl_event inner;
+  const Device* device;
+  Work::Kind kind;
+  std::string name;
+  std::size_t bytes;
+  Nanoseconds begin;
+};
+
+struct Tally {
+  std::size_t times = 0, bytes = 0, untimed = 0;  // untimed: failed, or not done when the program ended
+  Nanoseconds time{0};
+};
+
+struct Observer {
+  bool report = false;
+  report::TraceFile* trace = nullptr;
+  std::mutex mutex;  // never held while an inner driver runs
+  std::vector<Pending> pending;
+  std::map<std::string, Tally> kernels;  // by name
+  Tally in, out, within, builds;
+  const Device* device = nullptr;
+
+  Tally* of(Work::Kind kind, const std::string& name) {
+    switch (kind) {
+      case Work::Kind::kernel:
+        return &kernels[name];
+      case Work::Kind::in:
+        return &in;
+      case Work::Kind::out:
+        return &out;
+      case Work::Kind::within:
+        return &within;
+      case Work::Kind::none:
+        return nullptr;
+    }
+    return nullptr;
+  }
+};
+
+Observer& observer() {
+  static auto* const the = new Observer;  // leaked, like all of the driver's state
+  return *the;
+}
+
+std::string with_process_number(std::string path) {
+  for (auto at = path.find("%p"); at != std::string::npos; at = path.find("%p", at)) {
+    path.replace(at, 2, std::to_string(getpid()));
+  }
+  return path;
+}
+
+Nanoseconds profiled(cl_event inner, cl_profiling_info what, cl_int& code) {
+  cl_ulong time = 0;
+  if (code == CL_SUCCESS) code = pass<&Slots::clGetEventProfilingInfo>(inner, what, sizeof time, &time, nullptr);
+  return Nanoseconds(static_cast<Nanoseconds::rep>(time));
+}
+
+// Adds a command that is done to the tallies and the trace. The clock of its device and the host's are one moment when
+// the command was queued.
+void add(const Pending& p) {
+  Observer& o = observer();
+  cl_int code = CL_SUCCESS;
+  const Nanoseconds queued = profiled(p.inner, CL_PROFILING_COMMAND_QUEUED, code),
+                    start = profiled(p.inner, CL_PROFILING_COMMAND_START, code),
+                    end = profiled(p.inner, CL_PROFILING_COMMAND_END, code);
+  const bool timed = code == CL_SUCCESS && end >= start && start >= queued;
+  if (core::TraceSink* sink = core::trace(); sink && timed && p.kind != Work::Kind::none) {
+    sink->add({p.kind == Work::Kind::kernel ? core::TraceKind::slice : core::TraceKind::transfer, p.device->info.id,
+               p.name, p.bytes ? fmt::format("{} bytes", p.bytes) : "", p.begin + (start - queued), end - start});
+  }
+  std::lock_guard lock(o.mutex);
+  if (Tally* tally = o.of(p.kind, p.name)) {
+    ++tally->times;
+    tally->bytes += p.bytes;
+    if (timed) {
+      tally->time += end - start;
+    } else {
+      ++tally->untimed;
+    }
+  }
+}
+
+double milliseconds(Nanoseconds time) { return static_cast<double>(time.count()) / 1e6; }
+
+std::string transfers(const char* what, const Tally& t) {
+  if (t.times == 0) return "";
+  const double seconds = static_cast<double>(t.time.count()) / 1e9, bytes = static_cast<double>(t.bytes);
+  return fmt::format("  {:<32} {:>10} {:>12.3f} {:>12.3f} {:>9.2f}\n", what, t.times, milliseconds(t.time), bytes / 1e6,
+                     seconds > 0 ? bytes / 1e9 / seconds : 0.0);
+}
+
+std::string report_text(Observer& o) {
+  const device::Info& info = o.device->info;
+  std::string text =
+      fmt::format("heddle: process {} ran on {}: {} ({})\n", getpid(), info.id, o.device->name, info.driver);
+  std::vector<std::pair<std::string, Tally>> kernels(o.kernels.begin(), o.kernels.end());
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  std::size_t untimed = o.in.untimed + o.out.untimed + o.within.untimed;
+  text += fmt::format("  {:<32} {:>10} {:>12} {:>12}\n", "kernel", "launches", "total ms", "mean us");
+  for (const auto& [name, t] : kernels) {
+    const std::size_t timed = t.times - t.untimed;
+    untimed += t.untimed;
+    text += fmt::format("  {:<32} {:>10} {:>12.3f} {:>12.1f}\n", name, t.times, milliseconds(t.time),
+                        timed ? 1e3 * milliseconds(t.time) / static_cast<double>(timed) : 0.0);
+  }
+  if (kernels.empty()) text += "  none\n";
+  const std::string moved =
+      transfers("host to device", o.in) + transfers("device to host", o.out) + transfers("within the device", o.within);
+  if (!moved.empty()) {
+    text +=
+        fmt::format("  {:<32} {:>10} {:>12} {:>12} {:>9}\n", "transfer", "commands", "total ms", "MB", "GB/s") + moved;
+  }
+  text += fmt::format("  builds: {}, {:.3f} ms\n", o.builds.times, milliseconds(o.builds.time));
+  if (untimed)
+    text += fmt::format("  {} commands failed or were not done at the end, so their time is unknown\n", untimed);
+  return text;
+}
+
+}  // namespace
+
+Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+void start_observing(const core::Settings& settings) {
+  Observer& o = observer();
+  o.report = settings.report;
+  if (!settings.trace.empty()) {
+    try {
+      o.trace = new report::TraceFile(with_process_number(settings.trace));
+      core::set_trace_sink(o.trace);
+    } catch (const core::UsageError& error) {
+      core::log_once(core::LogLevel::warn, error.what());
+    }
+  }
+  observing_now = o.report || o.trace;
+}
+
+void observe(const Queue& queue, const Work& work, Nanoseconds begin, cl_event inner, bool shared) {
+  if (!inner) return;  // queued before observing began
+  if (shared) pass<&Slots::clRetainEvent>(inner);
+  Observer& o = observer();
+  bool many = false;
+  {
+    std::lock_guard lock(o.mutex);
+    o.device = &queue.device;
+    o.pending.push_back({inner, &queue.device, work.kind, std::string(work.name), work.bytes, begin});
+    many = o.pending.size() % 1024 == 0;
+  }
+  if (many) collect();
+}
+
+void observe_build(const Device& device, Nanoseconds begin) {
+  if (!observing()) return;
+  const Nanoseconds time = now() - begin;
+  if (core::TraceSink* sink = core::trace()) sink->add({core::TraceKind::build, "host", "build", "", begin, time});
+  Observer& o = observer();
+  std::lock_guard lock(o.mutex);
+  o.device = &device;
+  ++o.builds.times;
+  o.builds.time += time;
+}
+
+void collect() {
+  Observer& o = observer();
+  std::vector<Pending> looked_at;
+  {
+    std::lock_guard lock(o.mutex);
+    looked_at.swap(o.pending);
+  }
+  std::erase_if(looked_at, [](const Pending& p) {
+    cl_int status = CL_QUEUED;
+    pass<&Slots::clGetEventInfo>(p.inner, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    if (status > CL_COMPLETE) return false;
+    add(p);
+    pass<&Slots::clReleaseEvent>(p.inner);
+    return true;
+  });
+  std::lock_guard lock(o.mutex);
+  o.pending.insert(o.pending.begin(), looked_at.begin(), looked_at.end());
+}
+
+void finish_observing() {
+  if (!observing()) return;
+  observing_now = false;
+  Observer& o = observer();
+  if (o.trace) o.trace->close();
+  std::lock_guard lock(o.mutex);
+  if (!o.report || !o.device) return;
+  for (const Pending& p : o.pending) {
+    if (Tally* tally = o.of(p.kind, p.name)) ++tally->times, ++tally->untimed, tally->bytes += p.bytes;
+  }
+  std::fputs(report_text(o).c_str(), stderr);
+}
+
+}  // namespace heddle::front::icd

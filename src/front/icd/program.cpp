@@ -1,0 +1,299 @@
+// Programs: from source, binary, intermediate language or built-in kernels; built, compiled, linked.
+#include "device/quirks.hpp"
+#include "front/icd/callbacks.hpp"
+#include "front/icd/entries.hpp"
+#include "front/icd/observe.hpp"
+
+namespace heddle::front::icd {
+
+namespace {
+
+using Notify = void(CL_CALLBACK*)(cl_program, void*);
+
+cl_program hand_out(Context& context, cl_program inner, cl_int code, std::vector<Device*> devices) {
+  check(code);
+  return handle_of(*new Program(context, inner, std::move(devices)));
+}
+
+// The devices that an operation is for: those named, or all.
+struct Targets {
+  Targets(const Context& context, const std::vector<Device*>& all, cl_uint count, const cl_device_id* named) {
+    if ((count == 0) != (named == nullptr)) throw Error{CL_INVALID_VALUE};
+    std::vector<cl_device_id> handles(named, named + count);
+    for (Device* device : all) {
+      if (!named) handles.push_back(handle_of(*device));
+    }
+    inner = inner_devices(context, static_cast<cl_uint>(handles.size()), handles.data());
+    first = &valid(handles[0]);
+  }
+  cl_uint count() const { return static_cast<cl_uint>(inner.size()); }
+
+  std::vector<cl_device_id> inner;
+  Device* first;
+};
+
+std::string options_for(const Device& device, const char* given) {
+  return (given ? given : "") + device::quirk_options(device.info);
+}
+
+// With a callback a build may return before it is done, and need not. It is done at once, so that the callback's
+// program is whole; the callback comes from our thread, unless the arguments were refused and nothing was built.
+cl_int notify_of(Program& program, cl_int code, cl_int failure, Notify notify, void* user) {
+  if (notify && (code == CL_SUCCESS || code == failure)) {
+    call_back([reference = Ref<Program>(program), notify, user] { notify(handle_of(*reference), user); });
+  }
+  return code;
+}
+
+std::vector<cl_program> inner_programs(const Context& context, cl_uint count, const cl_program* programs) {
+  std::vector<cl_program> out;
+  for (cl_uint i = 0; i < count; ++i) out.push_back(valid(programs[i], context).inner);
+  return out;
+}
+
+template <class T>
+std::vector<T> inner_values(const Program& program, cl_program_info what) {
+  size_t size = 0;
+  check(pass<&Slots::clGetProgramInfo>(program.inner, what, size_t{0}, nullptr, &size));
+  std::vector<T> out(size / sizeof(T));
+  check(pass<&Slots::clGetProgramInfo>(program.inner, what, size, out.data(), nullptr));
+  return out;
+}
+
+// For each of our devices, its place in the inner program's list.
+std::vector<std::size_t> places_of(const Program& program) {
+  const auto inner = inner_values<cl_device_id>(program, CL_PROGRAM_DEVICES);
+  std::vector<std::size_t> out;
+  for (const Device* device : program.devices) {
+    std::size_t at = 0;
+    while (at < inner.size() && inner[at] != device->inner) ++at;
+    if (at == inner.size()) throw Error{CL_INVALID_PROGRAM};
+    out.push_back(at);
+  }
+  return out;
+}
+
+}  // namespace
+
+Program::~Program() { pass<&Slots::clReleaseProgram>(inner); }
+
+cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint count, const char** strings,
+                                                 const size_t* lengths, cl_int* error) {
+  return make(__func__, error, [&] {
+    Context& context = valid(handle);
+    cl_int code = CL_SUCCESS;
+    const cl_program inner = pass<&Slots::clCreateProgramWithSource>(context.inner, count, strings, lengths, &code);
+    return hand_out(context, inner, code, context.devices);
+  });
+}
+
+cl_program CL_API_CALL clCreateProgramWithIL(cl_context handle, const void* il, size_t length, cl_int* error) {
+  return make(__func__, error, [&] {
+    Context& context = valid(handle);
+    cl_int code = CL_SUCCESS;
+    const cl_program inner = pass<&Slots::clCreateProgramWithIL>(context.inner, il, length, &code);
+    return hand_out(context, inner, code, context.devices);
+  });
+}
+
+cl_program CL_API_CALL clCreateProgramWithBinary(cl_context handle, cl_uint count, const cl_device_id* devices,
+                                                 const size_t* lengths, const unsigned char** binaries, cl_int* status,
+                                                 cl_int* error) {
+  return make(__func__, error, [&] {
+    Context& context = valid(handle);
+    if (count == 0 || !devices || !lengths || !binaries) throw Error{CL_INVALID_VALUE};
+    // Two of our devices may be one below: its first binary counts.
+    std::vector<Device*> ours;
+    std::vector<cl_device_id> inner_list;
+    std::vector<size_t> inner_lengths;
+    std::vector<const unsigned char*> inner_binaries;
+    std::vector<std::size_t> place;
+    for (cl_uint i = 0; i < count; ++i) {
+      Device& device = device_in(context, devices[i]);
+      ours.push_back(&device);
+      std::size_t at = 0;
+      while (at < inner_list.size() && inner_list[at] != device.inner) ++at;
+      place.push_back(at);
+      if (at < inner_list.size()) continue;
+      inner_list.push_back(device.inner);
+      inner_lengths.push_back(lengths[i]);
+      inner_binaries.push_back(binaries[i]);
+    }
+    std::vector<cl_int> inner_status(inner_list.size(), CL_SUCCESS);
+    cl_int code = CL_SUCCESS;
+    const cl_program inner = pass<&Slots::clCreateProgramWithBinary>(
+        context.inner, static_cast<cl_uint>(inner_list.size()), inner_list.data(), inner_lengths.data(),
+        inner_binaries.data(), inner_status.data(), &code);
+    for (cl_uint i = 0; status && i < count; ++i) status[i] = inner_status[place[i]];
+    return hand_out(context, inner, code, std::move(ours));
+  });
+}
+
+cl_program CL_API_CALL clCreateProgramWithBuiltInKernels(cl_context handle, cl_uint count, const cl_device_id* devices,
+                                                         const char* names, cl_int* error) {
+  return make(__func__, error, [&] {
+    Context& context = valid(handle);
+    if (count == 0 || !devices) throw Error{CL_INVALID_VALUE};
+    const auto inner_list = inner_devices(context, count, devices);
+    std::vector<Device*> ours;
+    for (cl_uint i = 0; i < count; ++i) ours.push_back(&valid(devices[i]));
+    cl_int code = CL_SUCCESS;
+    const cl_program inner = pass<&Slots::clCreateProgramWithBuiltInKernels>(
+        context.inner, static_cast<cl_uint>(inner_list.size()), inner_list.data(), names, &code);
+    return hand_out(context, inner, code, std::move(ours));
+  });
+}
+
+cl_int CL_API_CALL clRetainProgram(cl_program handle) {
+  return always(__func__, [&] { retain(valid(handle)); });
+}
+cl_int CL_API_CALL clReleaseProgram(cl_program handle) {
+  return always(__func__, [&] { release(valid(handle)); });
+}
+
+cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* devices, const char* options,
+                                  Notify notify, void* user) {
+  return answer(__func__, [&]() -> cl_int {
+    Program& program = valid(handle);
+    if (!notify && user) return CL_INVALID_VALUE;
+    const Targets targets(*program.context, program.devices, count, devices);
+    const auto begin = now();
+    const cl_int code = pass<&Slots::clBuildProgram>(program.inner, targets.count(), targets.inner.data(),
+                                                     options_for(*targets.first, options).c_str(), nullptr, nullptr);
+    observe_build(*targets.first, begin);
+    return notify_of(program, code, CL_BUILD_PROGRAM_FAILURE, notify, user);
+  });
+}
+
+cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_device_id* devices, const char* options,
+                                    cl_uint headers, const cl_program* header_programs, const char** header_names,
+                                    Notify notify, void* user) {
+  return answer(__func__, [&]() -> cl_int {
+    Program& program = valid(handle);
+    if (!notify && user) return CL_INVALID_VALUE;
+    if ((headers == 0) != (header_programs == nullptr) || (headers == 0) != (header_names == nullptr)) {
+      return CL_INVALID_VALUE;
+    }
+    const Targets targets(*program.context, program.devices, count, devices);
+    const auto inner_headers = inner_programs(*program.context, headers, header_programs);
+    const auto begin = now();
+    const cl_int code = pass<&Slots::clCompileProgram>(
+        program.inner, targets.count(), targets.inner.data(), options_for(*targets.first, options).c_str(), headers,
+        headers ? inner_headers.data() : nullptr, header_names, nullptr, nullptr);
+    observe_build(*targets.first, begin);
+    return notify_of(program, code, CL_COMPILE_PROGRAM_FAILURE, notify, user);
+  });
+}
+
+cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_device_id* devices, const char* options,
+                                     cl_uint inputs, const cl_program* input_programs, Notify notify, void* user,
+                                     cl_int* error) {
+  // A program may come back although linking failed: its log says why.
+  cl_program made = nullptr;
+  const cl_int code = answer(__func__, [&]() -> cl_int {
+    Context& context = valid(handle);
+    if ((!notify && user) || inputs == 0 || !input_programs) return CL_INVALID_VALUE;
+    const Targets targets(context, context.devices, count, devices);
+    const auto inner_inputs = inner_programs(context, inputs, input_programs);
+    std::vector<Device*> ours(context.devices);
+    if (devices) {
+      ours.clear();
+      for (cl_uint i = 0; i < count; ++i) ours.push_back(&valid(devices[i]));
+    }
+    const auto begin = now();
+    cl_int failed = CL_SUCCESS;
+    const cl_program inner = pass<&Slots::clLinkProgram>(context.inner, targets.count(), targets.inner.data(), options,
+                                                         inputs, inner_inputs.data(), nullptr, nullptr, &failed);
+    observe_build(*targets.first, begin);
+    if (!inner) return failed == CL_SUCCESS ? CL_LINK_PROGRAM_FAILURE : failed;
+    auto* program = new Program(context, inner, std::move(ours));
+    made = handle_of(*program);
+    return notify_of(*program, failed, CL_LINK_PROGRAM_FAILURE, notify, user);
+  });
+  if (error) *error = code;
+  return made;
+}
+
+cl_int CL_API_CALL clGetProgramInfo(cl_program handle, cl_program_info what, size_t size, void* value,
+                                    size_t* size_ret) {
+  return answer(__func__, [&]() -> cl_int {
+    const Program& program = valid(handle);
+    const Place place{size, value, size_ret};
+    switch (what) {
+      case CL_PROGRAM_REFERENCE_COUNT:
+        return place.put<cl_uint>(program.references);
+      case CL_PROGRAM_CONTEXT:
+        return place.put(handle_of(*program.context));
+      case CL_PROGRAM_NUM_DEVICES:
+        return place.put(static_cast<cl_uint>(program.devices.size()));
+      case CL_PROGRAM_DEVICES: {
+        std::vector<cl_device_id> devices;
+        for (const Device* device : program.devices) devices.push_back(handle_of(*device));
+        return place.put(devices);
+      }
+      case CL_PROGRAM_BINARY_SIZES: {
+        const auto inner = inner_values<size_t>(program, what);
+        std::vector<size_t> sizes;
+        for (std::size_t at : places_of(program)) sizes.push_back(inner[at]);
+        return place.put(sizes);
+      }
+      case CL_PROGRAM_BINARIES: {
+        const std::size_t bytes = program.devices.size() * sizeof(void*);
+        if (size_ret) *size_ret = bytes;
+        if (!value) return CL_SUCCESS;
+        if (size < bytes) return CL_INVALID_VALUE;
+        const auto sizes = inner_values<size_t>(program, CL_PROGRAM_BINARY_SIZES);
+        std::vector<std::vector<unsigned char>> binaries;
+        std::vector<unsigned char*> pointers;
+        for (size_t binary : sizes) binaries.emplace_back(binary);
+        for (auto& binary : binaries) pointers.push_back(binary.empty() ? nullptr : binary.data());
+        check(pass<&Slots::clGetProgramInfo>(program.inner, what, pointers.size() * sizeof(void*), pointers.data(),
+                                             nullptr));
+        const auto places = places_of(program);
+        for (std::size_t i = 0; i < places.size(); ++i) {
+          unsigned char* to = static_cast<unsigned char**>(value)[i];
+          const auto& binary = binaries[places[i]];
+          if (to && !binary.empty()) std::memcpy(to, binary.data(), binary.size());
+        }
+        return CL_SUCCESS;
+      }
+      default:
+        return pass<&Slots::clGetProgramInfo>(program.inner, what, size, value, size_ret);
+    }
+  });
+}
+
+cl_int CL_API_CALL clGetProgramBuildInfo(cl_program handle, cl_device_id device, cl_program_build_info what,
+                                         size_t size, void* value, size_t* size_ret) {
+  return answer(__func__, [&]() -> cl_int {
+    const Program& program = valid(handle);
+    if (!device) return CL_INVALID_DEVICE;
+    const Device& ours = device_in(*program.context, device);
+    const std::string added = device::quirk_options(ours.info);
+    if (what == CL_PROGRAM_BUILD_OPTIONS && !added.empty()) {  // the program's own, without what we added
+      size_t length = 0;
+      check(pass<&Slots::clGetProgramBuildInfo>(program.inner, ours.inner, what, size_t{0}, nullptr, &length));
+      std::string text(length, '\0');
+      check(pass<&Slots::clGetProgramBuildInfo>(program.inner, ours.inner, what, length, text.data(), nullptr));
+      text = text.c_str();
+      if (const auto at = text.find(added); at != std::string::npos) text.erase(at, added.size());
+      return Place{size, value, size_ret}.put(text);
+    }
+    return pass<&Slots::clGetProgramBuildInfo>(program.inner, ours.inner, what, size, value, size_ret);
+  });
+}
+
+cl_int CL_API_CALL clSetProgramSpecializationConstant(cl_program handle, cl_uint id, size_t size, const void* value) {
+  return answer(__func__,
+                [&] { return pass<&Slots::clSetProgramSpecializationConstant>(valid(handle).inner, id, size, value); });
+}
+
+// Needs a device with destructors of program-scope variables, which none below has; OpenCL 3.0 deprecates it.
+cl_int CL_API_CALL clSetProgramReleaseCallback(cl_program handle, Notify notify, void*) {
+  return answer(__func__, [&]() -> cl_int {
+    valid(handle);
+    return notify ? CL_INVALID_OPERATION : CL_INVALID_VALUE;
+  });
+}
+
+}  // namespace heddle::front::icd

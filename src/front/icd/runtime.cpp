@@ -1,0 +1,111 @@
+// Begin and end of the driver's life in a process.
+#include "front/icd/runtime.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <pthread.h>
+
+#include "core/errors.hpp"
+#include "core/log.hpp"
+#include "front/icd/observe.hpp"
+
+namespace heddle::front::icd {
+
+std::atomic<Life> life{Life::running};
+
+namespace {
+
+std::optional<std::string> from_environment(const std::string& variable) {
+  const char* value = std::getenv(variable.c_str());
+  if (!value) return std::nullopt;
+  return value;
+}
+
+// Which of the chosen devices a program gets: a GPU before anything else, and the first of its kind.
+const device::Chosen& primary_of(const std::vector<device::Chosen>& devices) {
+  const auto rank = [](const device::Chosen& d) {
+    switch (d.info.kind) {
+      case device::Kind::gpu:
+        return 0;
+      case device::Kind::accelerator:
+        return 1;
+      case device::Kind::cpu:
+        return 2;
+    }
+    return 3;
+  };
+  return *std::min_element(devices.begin(), devices.end(),
+                           [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+}
+
+void at_exit() {
+  Life running = Life::running;
+  if (life.compare_exchange_strong(running, Life::ending)) finish_observing();
+}
+
+void in_child() { life = Life::forked; }
+
+Runtime* start() {
+  auto* runtime = new Runtime;
+  try {
+    runtime->settings = core::read_settings(from_environment);
+    core::set_log_level(runtime->settings.log);
+    const std::string& show = runtime->settings.show;
+    if (show != "one" && show != "all") throw core::UsageError("HEDDLE_SHOW='" + show + "': one or all expected");
+    // Leaked like everything else: sub-devices must outlive their use.
+    auto* choice = new device::Choice(device::choose_devices(runtime->settings, from_environment));
+    if (choice->devices.empty()) {
+      core::log_once(core::LogLevel::warn, "there is no OpenCL device below Heddle, so it offers none");
+      return runtime;
+    }
+    const device::Chosen& primary = primary_of(choice->devices);
+    const bool all = show == "all";
+    runtime->devices.push_back(new Device(primary, true, all ? "Heddle on " + primary.info.name : primary.info.name));
+    for (const device::Chosen& real : choice->devices) {
+      if (all) runtime->devices.push_back(new Device(real, false, real.info.name));
+    }
+    if (runtime->settings.active) start_observing(runtime->settings);
+  } catch (const std::exception& error) {
+    core::log_once(core::LogLevel::warn, error.what());
+    runtime->devices.clear();
+  }
+  // After the drivers were loaded: exit handlers run in the reverse order, so ours comes before theirs.
+  std::atexit(at_exit);
+  pthread_atfork(nullptr, nullptr, in_child);
+  return runtime;
+}
+
+}  // namespace
+
+Runtime& runtime() {
+  static Runtime* const the = start();
+  return *the;
+}
+
+Platform& the_platform() {
+  static auto* const the = new Platform;
+  return *the;
+}
+
+cl_int too_late(const char* function) {
+  if (life == Life::forked) {
+    core::log_once(core::LogLevel::warn,
+                   std::string(function) +
+                       ": this process is a fork of one that used OpenCL; only a program started by exec can use it");
+  }
+  return CL_OUT_OF_RESOURCES;
+}
+
+void refused(const char* function, cl_int code) {
+  if (core::log_enabled(core::LogLevel::debug)) {
+    core::log(core::LogLevel::debug, std::string(function) + ": " + device::error_name(code));
+  }
+}
+
+cl_int unexpected(const char* function, const std::exception& error) {
+  core::log(core::LogLevel::warn, std::string(function) + ": " + error.what());
+  return CL_OUT_OF_RESOURCES;
+}
+
+}  // namespace heddle::front::icd
