@@ -1,0 +1,248 @@
+// Loads, stores, atomics, and builtins that are handed a pointer. A pointer that cannot be followed is an access to any
+// argument; a builtin that is not known may read and write all that its pointers reach.
+#include "tools/kernelc/access_facts.hpp"
+
+#include <algorithm>
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+
+#include "tools/kernelc/builtins.hpp"
+#include "tools/kernelc/dependence.hpp"
+#include "tools/kernelc/guards.hpp"
+
+namespace heddle::kernelc {
+
+using core::AccessFacts;
+using core::AccessKind;
+using core::Polynomial;
+
+namespace {
+
+class Collector {
+ public:
+  Collector(Analysis& analysis, Formulas& formulas) : analysis_(analysis), formulas_(formulas) {}
+
+  void run() {
+    for (llvm::BasicBlock& block : analysis_.function) {
+      for (llvm::Instruction& instruction : block) visit(instruction);
+    }
+  }
+
+ private:
+  struct Pointed {
+    int argument = -1;
+    std::optional<Polynomial> index;
+  };
+
+  // Where a pointer points. Casts between address spaces are looked through.
+  Pointed follow(llvm::Value* pointer, const llvm::BasicBlock& block) {
+    const llvm::Loop* scope = analysis_.loops.getLoopFor(&block);
+    auto& evolution = analysis_.evolution;
+    Polynomial offset;
+    for (int casts = 0; casts < 16; ++casts) {
+      const llvm::SCEV* whole = evolution.getSCEVAtScope(pointer, scope);
+      const auto* base = llvm::dyn_cast<llvm::SCEVUnknown>(evolution.getPointerBase(whole));
+      if (!base) break;
+      const llvm::SCEV* distance = evolution.getMinusSCEV(whole, base);
+      if (llvm::isa<llvm::SCEVCouldNotCompute>(distance)) break;
+      offset = formulas_.sum(offset, formulas_.of(distance, block));
+      if (auto* cast = llvm::dyn_cast<llvm::AddrSpaceCastOperator>(base->getValue())) {
+        pointer = cast->getPointerOperand();
+        continue;
+      }
+      const int argument = argument_of(*base->getValue());
+      if (llvm::isa<llvm::Argument>(base->getValue()) || argument == private_memory) return {argument, offset};
+      break;
+    }
+    return {argument_of(*pointer), std::nullopt};
+  }
+
+  // All arguments that a pointer may point into; -1 alone where that cannot be told.
+  std::vector<int> targets(llvm::Value* pointer) {
+    llvm::SmallVector<const llvm::Value*, 4> objects;
+    llvm::getUnderlyingObjects(pointer, objects, &analysis_.loops, 0);
+    std::vector<int> out;
+    for (const llvm::Value* object : objects) {
+      const int argument = argument_of(*object);
+      if (argument == -1) return {-1};
+      if (argument != private_memory && std::find(out.begin(), out.end(), argument) == out.end())
+        out.push_back(argument);
+    }
+    return out;
+  }
+
+  // Adds an access like `prototype` through the pointer, or one per argument where it may be several.
+  void add(AccessFacts prototype, llvm::Value* pointer, const llvm::Instruction& at, const Polynomial& further,
+           bool precise) {
+    const llvm::BasicBlock& block = *at.getParent();
+    Pointed pointed = follow(pointer, block);
+    if (pointed.argument == private_memory) return;
+    const auto is_value = [&](int argument) {
+      return argument >= 0 && analysis_.function.getArg(static_cast<unsigned>(argument))->hasByValAttr();
+    };
+    if (is_value(pointed.argument)) return;
+    add_dependence(analysis_, *pointer, prototype.address);
+    Guards guards = guards_of(analysis_, formulas_, block, prototype.address);
+    prototype.guards = std::move(guards.all);
+    prototype.guards_suffice = guards.suffice;
+    for (const llvm::Loop* loop = analysis_.loops.getLoopFor(&block); loop; loop = loop->getParentLoop())
+      prototype.loops.insert(prototype.loops.begin(), analysis_.loop_numbers.at(loop));
+    std::vector<int> arguments = {pointed.argument};
+    if (pointed.index && precise && !is_image(pointed.argument))
+      prototype.index = formulas_.sum(*pointed.index, further);
+    else
+      arguments = targets(pointer);
+    for (int argument : arguments) {
+      if (is_value(argument)) continue;
+      prototype.argument = argument;
+      analysis_.facts.accesses.push_back(prototype);
+    }
+  }
+
+  bool is_image(int argument) const {
+    return argument >= 0 &&
+           analysis_.facts.arguments[static_cast<std::size_t>(argument)].space == core::AddressSpace::image;
+  }
+
+  int store_size(llvm::Type* type) const {
+    return static_cast<int>(analysis_.function.getParent()->getDataLayout().getTypeStoreSize(type).getFixedValue());
+  }
+
+  void visit(llvm::Instruction& instruction) {
+    AccessFacts access;
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+      access.bytes = store_size(load->getType());
+      access.is_volatile = load->isVolatile();
+      add(access, load->getPointerOperand(), *load, {}, true);
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+      access.kind = AccessKind::write;
+      access.bytes = store_size(store->getValueOperand()->getType());
+      access.is_volatile = store->isVolatile();
+      add(access, store->getPointerOperand(), *store, {}, true);
+    } else if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
+      visit_call(*call);
+    } else if (instruction.mayReadOrWriteMemory()) {  // atomic instructions: from clang's own builtins only
+      for (llvm::Value* operand : instruction.operands()) {
+        if (operand->getType()->isPointerTy()) add_anything(operand, instruction, instruction.getOpcodeName());
+      }
+    }
+  }
+
+  // Reads and writes anywhere behind the pointer.
+  void add_anything(llvm::Value* pointer, const llvm::Instruction& at, const std::string& what) {
+    for (AccessKind kind : {AccessKind::read, AccessKind::write}) {
+      AccessFacts access;
+      access.kind = kind;
+      access.operation = what;
+      add(access, pointer, at, {}, false);
+    }
+  }
+
+  void visit_call(llvm::CallInst& call) {
+    if (auto* copy = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&call)) return visit_copy(*copy);
+    if (llvm::isa<llvm::IntrinsicInst>(call))
+      return;  // the rest of LLVM's own either compute or say something about a place
+    const std::string name = builtin_name(call);
+    if (is_atomic(name)) return visit_atomic(call, name);
+    if (const auto move = vector_move(call, name)) return visit_vector_move(call, name, *move);
+    if (name == "prefetch") return;  // a hint
+    for (llvm::Value* operand : call.args()) {
+      if (!operand->getType()->isPointerTy()) continue;
+      const int argument = argument_of(*operand);
+      if (argument == private_memory) continue;
+      if (name.rfind("read_image", 0) == 0 || name.rfind("get_image", 0) == 0) {
+        if (is_image(argument)) add_through(operand, call, AccessKind::read, name);
+      } else if (name.rfind("write_image", 0) == 0) {
+        add_through(operand, call, AccessKind::write, name);
+      } else if (name.rfind("async_work_group", 0) == 0 && operand != call.getArgOperand(0)) {
+        add_through(operand, call, AccessKind::read, name);
+      } else {
+        add_anything(operand, call, name);
+      }
+    }
+    if (call.getCalledFunction() == nullptr)
+      analysis_.facts.obstacles.push_back("calls through something that cannot be told");
+  }
+
+  void add_through(llvm::Value* pointer, const llvm::Instruction& at, AccessKind kind, const std::string& what) {
+    AccessFacts access;
+    access.kind = kind;
+    access.operation = what;
+    add(access, pointer, at, {}, false);
+  }
+
+  void visit_copy(llvm::AnyMemIntrinsic& copy) {
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy.getLength());
+    const bool known = length && length->getValue().ult(1 << 30);
+    AccessFacts access;
+    access.bytes = known ? static_cast<int>(length->getZExtValue()) : 0;
+    access.kind = AccessKind::write;
+    add(access, copy.getRawDest(), copy, {}, known);
+    if (auto* transfer = llvm::dyn_cast<llvm::AnyMemTransferInst>(&copy)) {
+      access.kind = AccessKind::read;
+      add(access, transfer->getRawSource(), copy, {}, known);
+    }
+  }
+
+  void visit_atomic(llvm::CallInst& call, const std::string& name) {
+    if (name == "atomic_work_item_fence" || call.arg_size() == 0 || !call.getArgOperand(0)->getType()->isPointerTy())
+      return;
+    AccessFacts access;
+    access.kind = AccessKind::atomic;
+    access.operation = atomic_operation(name);
+    access.result_used = !call.use_empty();
+    llvm::Type* type =
+        call.getType()->isVoidTy() && call.arg_size() > 1 ? call.getArgOperand(1)->getType() : call.getType();
+    const bool whole = type->isIntegerTy() && !type->isIntegerTy(1);
+    access.commutative = whole && is_commutative(access.operation);  // sums of floats depend on their order
+    access.bytes = whole || type->isFloatingPointTy() ? store_size(type) : 8;
+    const std::size_t before = analysis_.facts.accesses.size();
+    add(access, call.getArgOperand(0), call, {}, whole || type->isFloatingPointTy());
+    if (analysis_.facts.accesses.size() == before) return;  // on local memory
+    if (access.result_used) add_obstacle("the result of " + name + " is used: groups depend on each other");
+    if (access.operation == "load") add_obstacle(name + ": groups may wait for each other");
+    for (unsigned i = 1; i < call.arg_size(); ++i) {  // expected values of compare-exchange
+      if (call.getArgOperand(i)->getType()->isPointerTy() && argument_of(*call.getArgOperand(i)) != private_memory)
+        add_anything(call.getArgOperand(i), call, name);
+    }
+  }
+
+  void add_obstacle(const std::string& what) {
+    auto& all = analysis_.facts.obstacles;
+    if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
+  }
+
+  void visit_vector_move(llvm::CallInst& call, const std::string& name, const VectorMove& move) {
+    const unsigned offset_at = move.store ? 1 : 0, pointer_at = offset_at + 1;
+    if (call.arg_size() <= pointer_at || !call.getArgOperand(pointer_at)->getType()->isPointerTy()) {
+      for (llvm::Value* operand : call.args()) {
+        if (operand->getType()->isPointerTy()) add_anything(operand, call, name);
+      }
+      return;
+    }
+    AccessFacts access;
+    access.kind = move.store ? AccessKind::write : AccessKind::read;
+    access.bytes = move.elements * move.element_bytes;
+    access.operation = name;
+    add_dependence(analysis_, *call.getArgOperand(offset_at), access.address);
+    const Polynomial offset = formulas_.of(call.getArgOperand(offset_at), *call.getParent());
+    add(access, call.getArgOperand(pointer_at), call,
+        formulas_.product(Formulas::constant(move.spacing * move.element_bytes), offset), true);
+  }
+
+  Analysis& analysis_;
+  Formulas& formulas_;
+};
+
+}  // namespace
+
+void collect_accesses(Analysis& analysis, Formulas& formulas) { Collector(analysis, formulas).run(); }
+
+}  // namespace heddle::kernelc

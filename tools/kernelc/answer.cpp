@@ -1,0 +1,80 @@
+// The whole compiler on a page: preprocess, parse, rewrite, facts.
+#include "tools/kernelc/answer.hpp"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/kernelc/front_end.hpp"
+#include "tools/kernelc/kernel_facts.hpp"
+#include "tools/kernelc/rewrite.hpp"
+
+namespace heddle::kernelc {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Json refused(const std::string& error) { return {{"ok", false}, {"error", error}}; }
+
+Program program_of(const Json& request) {
+  Program out;
+  out.source = request.at("source").get<std::string>();
+  out.options = parse_build_options(request.value("options", ""));
+  out.folder = request.value("folder", "");
+  out.target.extensions = request.value("extensions", std::vector<std::string>{});
+  out.target.macros = request.value("macros", std::map<std::string, std::string>{});
+  out.target.address_bits = request.value("address_bits", 64);
+  return out;
+}
+
+Json work(const Json& request) {
+  const Program program = program_of(request);
+  const auto wanted = request.value("want", std::vector<std::string>{"facts"});
+  const bool pretty = request.value("pretty", false);
+  std::string log;
+  if (program.source.find('\0') != std::string::npos) return refused("the source holds a byte of value zero");
+  const auto text = preprocess(program, log);
+  if (!text) return refused(log.empty() ? "it cannot be preprocessed" : log);
+
+  Json forms = Json::object();
+  std::map<std::string, KernelSyntax> syntax_of_kernels;
+  auto look = [&](clang::ASTContext& context) {
+    const Syntax syntax = read_syntax(context);
+    syntax_of_kernels = kernel_syntax(context, syntax);
+    for (const Rewrite& rewrite : rewrites()) {
+      if (std::find(wanted.begin(), wanted.end(), rewrite.name) == wanted.end()) continue;
+      const Rewritten out = rewrite.run(context, syntax, *text);
+      forms[rewrite.name] = out.refused.empty() ? Json{{"source", pretty ? formatted(out.text) : out.text}}
+                                                : Json{{"refused", out.refused}};
+    }
+  };
+  llvm::LLVMContext context;
+  const auto module = parse(program, *text, context, look, log);
+  if (!module) return refused(log.empty() ? "it cannot be parsed" : log);
+
+  Json out = {{"ok", true}, {"options", program.options.others}, {"forms", forms}};
+  if (std::find(wanted.begin(), wanted.end(), "facts") != wanted.end())
+    out["facts"] = Json::parse(core::to_json(program_facts(*module, std::move(syntax_of_kernels))));
+  return out;
+}
+
+}  // namespace
+
+std::string answer(const std::string& request) {
+  Json out;
+  try {
+    out = work(Json::parse(request));
+  } catch (const std::exception& error) {
+    out = refused(error.what());
+  }
+  // Sources need not be UTF-8; what is not is replaced in messages. In a rewritten source that would change the
+  // program, so there it is refused.
+  try {
+    return out.dump();
+  } catch (const Json::exception&) {
+    return refused("the source holds text that is no UTF-8").dump();
+  }
+}
+
+}  // namespace heddle::kernelc

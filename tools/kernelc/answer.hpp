@@ -1,0 +1,15 @@
+// One request in, one answer out, both JSON.
+#pragma once
+
+#include <string>
+
+namespace heddle::kernelc {
+
+// Request: {"source": text, "options": text, "folder": text, "want": ["facts", "box", ...], "pretty": bool,
+//           "extensions": [names], "macros": {name: value}, "address_bits": 64}; only "source" must be there.
+// Answer:  {"ok": true, "options": what rewritten sources are to be built with, "facts": {...},
+//           "forms": {"box": {"source": text} or {"refused": why}}}, or {"ok": false, "error": text}.
+// Never throws: whatever is wrong with a request is told in the answer.
+std::string answer(const std::string& request);
+
+}  // namespace heddle::kernelc

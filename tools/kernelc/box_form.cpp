@@ -1,0 +1,182 @@
+// Box form: the kernel computes any box of groups of a launch. Four hidden arguments at the end of every kernel say
+// which (core/box_form.hpp fills them); calls that ask for the group's place answer for the whole launch; local ids and
+// sizes stay as they are. With a count of zero a launch does nothing, and so prepares a kernel.
+#include <optional>
+
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Attr.h>
+#include <clang/AST/Expr.h>
+#include <clang/AST/TypeLoc.h>
+#include <clang/Basic/SourceManager.h>
+#include <clang/Lex/Lexer.h>
+
+#include "tools/kernelc/edits.hpp"
+#include "tools/kernelc/rewrite.hpp"
+
+namespace heddle::kernelc {
+
+namespace {
+
+const std::set<std::string> place_functions = {"get_global_id",   "get_group_id",      "get_num_groups",
+                                               "get_global_size", "get_global_offset", "get_global_linear_id"};
+
+// `@` becomes the prefix of all names, one that the program does not use.
+constexpr const char* preamble = R"(typedef struct { ulong4 base, count, groups, offset; } @box_t;
+#if defined(__OPENCL_C_VERSION__) && __OPENCL_C_VERSION__ < 120
+#define @STATIC
+#else
+#define @STATIC static
+#endif
+@STATIC size_t @of(ulong4 v, uint d, size_t other) {
+  return d == 0 ? (size_t)v.s0 : d == 1 ? (size_t)v.s1 : d == 2 ? (size_t)v.s2 : other;
+}
+@STATIC size_t @get_group_id(@box_t b, uint d) { return get_group_id(d) + @of(b.base, d, 0); }
+@STATIC size_t @get_num_groups(@box_t b, uint d) { return @of(b.groups, d, 1); }
+@STATIC size_t @get_global_offset(@box_t b, uint d) { return @of(b.offset, d, 0); }
+@STATIC size_t @get_global_size(@box_t b, uint d) { return @of(b.groups, d, 1) * get_local_size(d); }
+@STATIC size_t @get_global_id(@box_t b, uint d) {
+  return get_global_id(d) + @of(b.base, d, 0) * get_local_size(d) + @of(b.offset, d, 0);
+}
+@STATIC size_t @get_global_linear_id(@box_t b) {
+  size_t x = get_global_id(0) + (size_t)b.base.s0 * get_local_size(0);
+  size_t y = get_global_id(1) + (size_t)b.base.s1 * get_local_size(1);
+  size_t z = get_global_id(2) + (size_t)b.base.s2 * get_local_size(2);
+  return (z * @get_global_size(b, 1) + y) * @get_global_size(b, 0) + x;
+}
+)";
+
+std::string with_prefix(std::string text, const std::string& prefix) {
+  for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos; at += prefix.size())
+    text.replace(at, 1, prefix);
+  return text;
+}
+
+// A name that occurs nowhere in the program.
+std::string free_prefix(const std::string& text) {
+  std::string prefix = "heddle_";
+  for (int i = 1; text.find(prefix) != std::string::npos; ++i) prefix = "heddle" + std::to_string(i) + "_";
+  return prefix;
+}
+
+class BoxForm {
+ public:
+  BoxForm(clang::ASTContext& context, const Syntax& syntax, const std::string& text)
+      : context_(context),
+        syntax_(syntax),
+        text_(text),
+        prefix_(free_prefix(text)),
+        places_(syntax.that_reach(place_functions)) {}
+
+  Rewritten run() {
+    for (clang::FunctionDecl* declaration : syntax_.declarations) declare(*declaration);
+    for (const Call& call : syntax_.calls) change(call);
+    if (!refused_.empty()) return {"", refused_};
+    return {with_prefix(preamble, prefix_) + edits_.apply(text_), ""};
+  }
+
+ private:
+  // Where a token of the text stands; nothing for what a macro of the standard library made.
+  std::optional<std::size_t> position(clang::SourceLocation location) const {
+    const auto& sources = context_.getSourceManager();
+    const auto spelt = sources.getSpellingLoc(location);
+    if (!location.isValid() || !sources.isInMainFile(spelt)) return std::nullopt;
+    return sources.getFileOffset(spelt);
+  }
+
+  void refuse(const std::string& why) {
+    if (refused_.empty()) refused_ = why;
+  }
+
+  void declare(clang::FunctionDecl& function) {
+    const bool kernel = function.hasAttr<clang::OpenCLKernelAttr>();
+    if (!kernel && !places_.count(function.getCanonicalDecl())) return;
+    const auto type = function.getFunctionTypeLoc();
+    const auto open = type ? position(type.getLParenLoc()) : std::nullopt;
+    const auto close = type ? position(type.getRParenLoc()) : std::nullopt;
+    if (!open || !close)
+      return refuse("'" + function.getNameAsString() + "' is declared in a way that has no place for arguments");
+    const bool any = function.getNumParams() > 0;
+    if (!any) edits_.erase(*open + 1, *close - *open - 1);  // (void)
+    if (!kernel)
+      return edits_.insert(*open + 1, with_prefix(any ? "const @box_t @box, " : "const @box_t @box", prefix_));
+    std::string hidden = any ? ", " : "";
+    hidden += "const ulong4 @base, const ulong4 @count, const ulong4 @groups, const ulong4 @offset";
+    edits_.insert(*close, with_prefix(hidden, prefix_));
+    if (!function.doesThisDeclarationHaveABody()) return;
+    const auto body = position(function.getBody()->getBeginLoc());
+    if (!body) return refuse("the body of '" + function.getNameAsString() + "' cannot be found in the text");
+    std::string begin = "\n  if (@count.s0 == 0) return;\n";
+    if (places_.count(function.getCanonicalDecl()))
+      begin += "  const @box_t @box = {@base, @count, @groups, @offset};\n";
+    edits_.insert(*body + 1, with_prefix(begin, prefix_));
+  }
+
+  // The parenthesis after a callee's name, found by the lexer: there may be anything between them.
+  std::optional<std::size_t> parenthesis(clang::SourceLocation name) const {
+    const auto& sources = context_.getSourceManager();
+    const auto next = clang::Lexer::findNextToken(sources.getSpellingLoc(name), sources, context_.getLangOpts());
+    if (!next || !next->is(clang::tok::l_paren)) return std::nullopt;
+    return position(next->getLocation());
+  }
+
+  void change(const Call& call) {
+    if (!call.callee) return;
+    const bool asks = place_functions.count(call.name) && !syntax_.is_own(call.callee);
+    const bool kernel = call.callee->hasAttr<clang::OpenCLKernelAttr>();
+    if (!asks && !kernel && !places_.count(call.callee)) return;
+    const auto name = position(call.expression->getCallee()->getBeginLoc());
+    const auto open = parenthesis(call.expression->getCallee()->getEndLoc());
+    const auto close = position(call.expression->getRParenLoc());
+    if (!name || !open || !close) return refuse("the call of '" + call.name + "' cannot be found in the text");
+    if (!changed_.insert(*name).second) return;  // a tree may hold one call twice, as initialisers do
+    const bool any = call.expression->getNumArgs() > 0;
+    if (kernel) {
+      const std::string hidden = "@box.base, @box.count, @box.groups, @box.offset";
+      return edits_.insert(*close, with_prefix((any ? ", " : "") + hidden, prefix_));
+    }
+    if (!asks) return edits_.insert(*open + 1, with_prefix(any ? "@box, " : "@box", prefix_));
+    ask(call, *name, *open, *close);
+  }
+
+  // Constant dimensions, which is nearly all, become plain sums: what compilers vectorise.
+  void ask(const Call& call, std::size_t name, std::size_t open, std::size_t close) {
+    const bool any = call.expression->getNumArgs() > 0;
+    clang::Expr::EvalResult value;
+    std::optional<unsigned> dimension;
+    if (any && call.expression->getArg(0)->EvaluateAsInt(value, context_) && !value.HasSideEffects) {
+      const llvm::APSInt d = value.Val.getInt();
+      if (d.isNonNegative() && d.getActiveBits() <= 2 && d.getZExtValue() < 3) dimension = d.getZExtValue();
+    }
+    if (!dimension) {
+      edits_.insert(name, prefix_);
+      return edits_.insert(open + 1, with_prefix(any ? "@box, " : "@box", prefix_));
+    }
+    const std::string s = ".s" + std::to_string(*dimension), d = std::to_string(*dimension);
+    std::string text = "((size_t)@box.offset" + s + ")";
+    if (call.name == "get_group_id") text = "(get_group_id(" + d + ") + (size_t)@box.base" + s + ")";
+    if (call.name == "get_num_groups") text = "((size_t)@box.groups" + s + ")";
+    if (call.name == "get_global_size") text = "((size_t)@box.groups" + s + " * get_local_size(" + d + "))";
+    if (call.name == "get_global_id")
+      text = "(get_global_id(" + d + ") + ((size_t)@box.base" + s + " * get_local_size(" + d +
+             ") + (size_t)@box.offset" + s + "))";
+    edits_.erase(name, close + 1 - name);
+    edits_.insert(name, with_prefix(text, prefix_));
+  }
+
+  clang::ASTContext& context_;
+  const Syntax& syntax_;
+  const std::string& text_;
+  const std::string prefix_;
+  const std::set<const clang::FunctionDecl*> places_;  // functions that need to know the box
+  Edits edits_;
+  std::set<std::size_t> changed_;
+  std::string refused_;
+};
+
+}  // namespace
+
+Rewritten box_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text) {
+  return BoxForm(context, syntax, text).run();
+}
+
+}  // namespace heddle::kernelc

@@ -1,0 +1,23 @@
+// Applying edits: what is inserted inside an erased part stays.
+#include "tools/kernelc/edits.hpp"
+
+#include <algorithm>
+
+namespace heddle::kernelc {
+
+void Edits::erase(std::size_t at, std::size_t length) { erased_[at] = std::max(erased_[at], at + length); }
+
+std::string Edits::apply(const std::string& text) const {
+  std::string out;
+  std::size_t resume = 0;
+  auto insertion = inserted_.begin();
+  auto erasure = erased_.begin();
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    for (; insertion != inserted_.end() && insertion->first == i; ++insertion) out += insertion->second;
+    for (; erasure != erased_.end() && erasure->first == i; ++erasure) resume = std::max(resume, erasure->second);
+    if (i < text.size() && i >= resume) out += text[i];
+  }
+  return out;
+}
+
+}  // namespace heddle::kernelc

@@ -1,0 +1,20 @@
+// Changes to a text by position, applied all at once.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace heddle::kernelc {
+
+class Edits {
+ public:
+  void insert(std::size_t at, const std::string& text) { inserted_[at] += text; }  // before what stands there
+  void erase(std::size_t at, std::size_t length);
+  std::string apply(const std::string& text) const;
+
+ private:
+  std::map<std::size_t, std::string> inserted_;
+  std::map<std::size_t, std::size_t> erased_;  // begin -> end
+};
+
+}  // namespace heddle::kernelc

@@ -1,0 +1,165 @@
+// Brings the parts together, kernel by kernel.
+#include "tools/kernelc/kernel_facts.hpp"
+
+#include <algorithm>
+
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Attr.h>
+#include <clang/AST/Decl.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+
+#include "tools/kernelc/access_facts.hpp"
+#include "tools/kernelc/control_facts.hpp"
+#include "tools/kernelc/lower.hpp"
+#include "tools/kernelc/obstacles.hpp"
+
+namespace heddle::kernelc {
+
+namespace {
+
+core::AddressSpace space_of(clang::QualType type) {
+  if (type->isImageType()) return core::AddressSpace::image;
+  if (type->isSamplerT()) return core::AddressSpace::sampler;
+  if (type->isPipeType() || type->isEventT() || type->isQueueT()) return core::AddressSpace::other;
+  if (!type->isPointerType()) return core::AddressSpace::value;
+  switch (type->getPointeeType().getAddressSpace()) {
+    case clang::LangAS::opencl_global:
+      return core::AddressSpace::global;
+    case clang::LangAS::opencl_constant:
+      return core::AddressSpace::constant;
+    case clang::LangAS::opencl_local:
+      return core::AddressSpace::local;
+    default:
+      return core::AddressSpace::other;
+  }
+}
+
+core::ArgumentFacts argument(clang::ASTContext& context, const clang::ParmVarDecl& parameter) {
+  core::ArgumentFacts out;
+  const clang::QualType type = parameter.getType();
+  out.name = parameter.getNameAsString();
+  out.type = type.getUnqualifiedType().getAsString(context.getPrintingPolicy());
+  out.space = space_of(type);
+  // Formulas read scalars by their canonical type, whatever a typedef calls it.
+  if (out.space == core::AddressSpace::value) {
+    out.type = type.getCanonicalType().getUnqualifiedType().getAsString(context.getPrintingPolicy());
+    if (out.type.rfind("unsigned ", 0) == 0) out.type = "u" + out.type.substr(9);
+    out.size = static_cast<core::Bytes>(context.getTypeSizeInChars(type).getQuantity());
+  }
+  return out;
+}
+
+core::IdUses uses_of(const Syntax& syntax, const clang::FunctionDecl& kernel) {
+  core::IdUses out;
+  const auto reached = syntax.reached_from(&kernel);
+  for (const Call& call : syntax.calls) {
+    if (!reached.count(call.caller)) continue;
+    const std::string& n = call.name;
+    out.global_id |= n == "get_global_id" || n == "get_global_linear_id";
+    out.local_id |= n == "get_local_id" || n == "get_local_linear_id" || n.rfind("get_sub_group", 0) == 0;
+    out.group_id |= n == "get_group_id" || n == "get_global_linear_id";
+    out.global_size |= n == "get_global_size" || n == "get_global_linear_id";
+    out.local_size |= n == "get_local_size" || n == "get_enqueued_local_size" || n == "get_local_linear_id";
+    out.num_groups |= n == "get_num_groups";
+    out.global_offset |= n == "get_global_offset" || n == "get_global_linear_id";
+  }
+  return out;
+}
+
+core::Bytes local_memory(const llvm::Module& module, const llvm::Function& kernel) {
+  core::Bytes out = 0;
+  for (const llvm::GlobalVariable& variable : module.globals()) {
+    if (variable.getAddressSpace() != 3) continue;
+    const bool used = std::any_of(variable.user_begin(), variable.user_end(), [&](const llvm::User* user) {
+      std::vector<const llvm::User*> waiting = {user};
+      while (!waiting.empty()) {
+        const llvm::User* next = waiting.back();
+        waiting.pop_back();
+        if (const auto* i = llvm::dyn_cast<llvm::Instruction>(next)) {
+          if (i->getFunction() == &kernel) return true;
+        } else {
+          waiting.insert(waiting.end(), next->user_begin(), next->user_end());
+        }
+      }
+      return false;
+    });
+    if (used) out += module.getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue();
+  }
+  return out;
+}
+
+void read_required_group(const llvm::Function& kernel, core::KernelFacts& out) {
+  const llvm::MDNode* node = kernel.getMetadata("reqd_work_group_size");
+  if (!node) return;
+  for (const llvm::MDOperand& operand : node->operands()) {
+    if (const auto* extent = llvm::mdconst::dyn_extract<llvm::ConstantInt>(operand))
+      out.required_group.push_back(extent->getSExtValue());
+  }
+  if (out.required_group.size() != 3) out.required_group.clear();
+}
+
+}  // namespace
+
+std::map<std::string, KernelSyntax> kernel_syntax(clang::ASTContext& context, const Syntax& syntax) {
+  std::map<std::string, KernelSyntax> out;
+  auto reasons = obstacles(syntax);
+  for (const clang::FunctionDecl* function : syntax.declarations) {
+    if (!function->hasAttr<clang::OpenCLKernelAttr>() || !function->doesThisDeclarationHaveABody()) continue;
+    KernelSyntax& kernel = out[function->getNameAsString()];
+    kernel.uses = uses_of(syntax, *function);
+    kernel.obstacles = reasons[function->getNameAsString()];
+    for (const clang::ParmVarDecl* parameter : function->parameters())
+      kernel.arguments.push_back(argument(context, *parameter));
+  }
+  return out;
+}
+
+core::ProgramFacts program_facts(llvm::Module& module, std::map<std::string, KernelSyntax> syntax) {
+  lower(module);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+
+  core::ProgramFacts out;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || function.getCallingConv() != llvm::CallingConv::SPIR_KERNEL) continue;
+    const auto known = syntax.find(function.getName().str());
+    if (known == syntax.end() || known->second.arguments.size() != function.arg_size()) continue;
+    core::KernelFacts& facts = out.kernels.emplace_back();
+    facts.name = function.getName().str();
+    facts.arguments = std::move(known->second.arguments);
+    facts.uses = known->second.uses;
+    facts.obstacles = std::move(known->second.obstacles);
+    facts.local_memory = local_memory(module, function);
+    read_required_group(function, facts);
+    Analysis analysis{function,
+                      functions.getResult<llvm::ScalarEvolutionAnalysis>(function),
+                      functions.getResult<llvm::LoopAnalysis>(function),
+                      functions.getResult<llvm::DominatorTreeAnalysis>(function),
+                      functions.getResult<llvm::PostDominatorTreeAnalysis>(function),
+                      facts,
+                      {}};
+    Formulas formulas(analysis);
+    number_loops(analysis);
+    collect_accesses(analysis, formulas);
+    collect_loops(analysis, formulas);
+    collect_branches(analysis);
+    count_features(analysis);
+  }
+  return out;
+}
+
+}  // namespace heddle::kernelc

@@ -1,0 +1,157 @@
+// The pass pipeline, and the lowering of work-item functions.
+#include "tools/kernelc/lower.hpp"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ModRef.h>
+
+#include "tools/kernelc/builtins.hpp"
+
+namespace heddle::kernelc {
+
+namespace {
+
+void run_passes(llvm::Module& module, const char* pipeline) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
+  passes.run(module, modules);
+}
+
+void make_pure(llvm::Function& function) {
+  function.setDoesNotThrow();
+  function.setMemoryEffects(llvm::MemoryEffects::none());
+  function.addFnAttr(llvm::Attribute::WillReturn);
+  function.addFnAttr(llvm::Attribute::Speculatable);
+  function.removeFnAttr(llvm::Attribute::Convergent);
+}
+
+// Helpers are to disappear into the kernels; builtins return and do not throw.
+void mark_functions(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) {
+      if (function.isIntrinsic()) continue;
+      function.setDoesNotThrow();
+      function.addFnAttr(llvm::Attribute::WillReturn);
+      if (!is_work_item_function(builtin_name(function))) continue;
+      make_pure(function);
+      for (llvm::User* user : function.users()) {
+        if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) call->removeFnAttr(llvm::Attribute::Convergent);
+      }
+      continue;
+    }
+    function.removeFnAttr(llvm::Attribute::OptimizeNone);
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    if (function.getCallingConv() != llvm::CallingConv::SPIR_KERNEL) {
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+    }
+  }
+  // Kernels that call kernels are inlined too, but stay kernels.
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (!call || !call->getCalledFunction() || call->getCalledFunction()->isDeclaration()) continue;
+      call->removeFnAttr(llvm::Attribute::NoInline);
+      call->addFnAttr(llvm::Attribute::AlwaysInline);
+    }
+  }
+}
+
+// Writes work-item functions as sums and products of the few that remain.
+class WorkItemFunctions {
+ public:
+  explicit WorkItemFunctions(llvm::Module& module) : module_(module) {}
+
+  void lower() {
+    std::vector<llvm::CallInst*> calls;
+    for (llvm::Function& function : module_) {
+      for (llvm::Instruction& instruction : llvm::instructions(function)) {
+        if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
+          if (is_work_item_function(builtin_name(*call))) calls.push_back(call);
+        }
+      }
+    }
+    for (llvm::CallInst* call : calls) {
+      llvm::IRBuilder<> builder(call);
+      if (llvm::Value* value = formula(*call, builder)) {
+        call->replaceAllUsesWith(builder.CreateZExtOrTrunc(value, call->getType()));
+        call->eraseFromParent();
+      }
+    }
+  }
+
+ private:
+  llvm::Value* ask(llvm::IRBuilder<>& b, const std::string& name, unsigned dimension) {
+    auto* type = llvm::FunctionType::get(size_type(), {b.getInt32Ty()}, false);
+    auto callee = module_.getOrInsertFunction("_Z" + std::to_string(name.size()) + name + "j", type);
+    auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+    function->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+    make_pure(*function);
+    auto* call = b.CreateCall(callee, {b.getInt32(dimension)});
+    call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+    return call;
+  }
+  llvm::IntegerType* size_type() const {
+    return llvm::IntegerType::get(module_.getContext(), module_.getDataLayout().getPointerSizeInBits(1));
+  }
+  llvm::Value* item(llvm::IRBuilder<>& b, unsigned d) {  // without the offset
+    return b.CreateAdd(b.CreateMul(ask(b, "get_group_id", d), ask(b, "get_local_size", d)), ask(b, "get_local_id", d));
+  }
+  llvm::Value* global_size(llvm::IRBuilder<>& b, unsigned d) {
+    return b.CreateMul(ask(b, "get_num_groups", d), ask(b, "get_local_size", d));
+  }
+
+  llvm::Value* formula(const llvm::CallInst& call, llvm::IRBuilder<>& b) {
+    const std::string name = builtin_name(call);
+    const auto d = dimension_of(call);
+    if (!d) return nullptr;
+    if (*d > 2) {  // as the standard says: ids are 0, sizes 1
+      const bool size = name.find("size") != std::string::npos || name == "get_num_groups";
+      return llvm::ConstantInt::get(call.getType(), size ? 1 : 0);
+    }
+    if (name == "get_global_id") return b.CreateAdd(item(b, *d), ask(b, "get_global_offset", *d));
+    if (name == "get_global_size") return global_size(b, *d);
+    if (name == "get_enqueued_local_size") return ask(b, "get_local_size", *d);  // equal in uniform launches
+    if (name == "get_global_linear_id")
+      return b.CreateAdd(
+          b.CreateMul(b.CreateAdd(b.CreateMul(item(b, 2), global_size(b, 1)), item(b, 1)), global_size(b, 0)),
+          item(b, 0));
+    if (name == "get_local_linear_id") {
+      auto local = [&](unsigned k) { return ask(b, "get_local_id", k); };
+      auto size = [&](unsigned k) { return ask(b, "get_local_size", k); };
+      return b.CreateAdd(b.CreateMul(b.CreateAdd(b.CreateMul(local(2), size(1)), local(1)), size(0)), local(0));
+    }
+    return nullptr;
+  }
+
+  llvm::Module& module_;
+};
+
+}  // namespace
+
+void lower(llvm::Module& module) {
+  mark_functions(module);
+  run_passes(module,
+             "always-inline,globaldce,function(sroa,early-cse<memssa>,simplifycfg,instcombine,scalarizer,"
+             "early-cse<memssa>,simplifycfg<hoist-common-insts;sink-common-insts>)");
+  WorkItemFunctions(module).lower();
+  run_passes(module,
+             "function(early-cse<memssa>,loop-simplify,lcssa,loop-mssa(loop-rotate,licm),early-cse<memssa>,"
+             "loop(indvars),instcombine,early-cse<memssa>,simplifycfg<hoist-common-insts;sink-common-insts>,loop-"
+             "simplify,lcssa)");
+}
+
+}  // namespace heddle::kernelc

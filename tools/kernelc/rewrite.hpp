@@ -1,0 +1,30 @@
+// What every rewrite of a source is: one function from a parsed text to a text, or to the reason why not. A new one is
+// a file, a line in the list below and a .cl test.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/kernelc/syntax.hpp"
+
+namespace heddle::kernelc {
+
+struct Rewritten {
+  std::string text;
+  std::string refused;  // why there is no text; empty: there is one
+};
+
+struct Rewrite {
+  const char* name;
+  Rewritten (*run)(clang::ASTContext& context, const Syntax& syntax, const std::string& text);
+};
+
+Rewritten box_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text);
+
+inline const std::vector<Rewrite>& rewrites() {
+  static const std::vector<Rewrite> all = {{"box", box_form}};
+  return all;
+}
+
+}  // namespace heddle::kernelc

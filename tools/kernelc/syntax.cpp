@@ -1,0 +1,98 @@
+// One walk over the syntax tree.
+#include "tools/kernelc/syntax.hpp"
+
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/RecursiveASTVisitor.h>
+#include <clang/Basic/SourceManager.h>
+
+namespace heddle::kernelc {
+
+namespace {
+
+class Walk : public clang::RecursiveASTVisitor<Walk> {
+ public:
+  Walk(clang::ASTContext& context, Syntax& out) : context_(context), out_(out) {}
+
+  bool TraverseFunctionDecl(clang::FunctionDecl* function) {
+    const auto& sources = context_.getSourceManager();
+    if (!sources.isInMainFile(sources.getSpellingLoc(function->getLocation())) || function->isImplicit()) return true;
+    out_.declarations.push_back(function);
+    const clang::FunctionDecl* outer = current_;
+    current_ = function->getCanonicalDecl();
+    RecursiveASTVisitor::TraverseFunctionDecl(function);
+    current_ = outer;
+    return true;
+  }
+
+  bool VisitCallExpr(clang::CallExpr* call) {
+    if (!current_) return true;
+    const clang::FunctionDecl* callee = call->getDirectCallee();
+    out_.calls.push_back({current_, callee ? callee->getCanonicalDecl() : nullptr, call,
+                          callee ? callee->getNameAsString() : std::string()});
+    return true;
+  }
+
+  bool VisitAsmStmt(clang::AsmStmt*) { return odd("inline assembly may ask for the group's place"); }
+  bool VisitGCCAsmStmt(clang::GCCAsmStmt*) { return true; }
+  bool VisitBlockExpr(clang::BlockExpr*) { return odd("a block: work that a device enqueues itself"); }
+  bool VisitDeclRefExpr(clang::DeclRefExpr* use) {
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(use->getDecl());
+    if (!variable || !variable->hasGlobalStorage()) return true;
+    const auto space = variable->getType().getAddressSpace();
+    if (space == clang::LangAS::opencl_constant || space == clang::LangAS::opencl_local) return true;
+    if (variable->getType().isConstQualified()) return true;
+    return odd("program-scope variable '" + variable->getNameAsString() + "' would differ between devices");
+  }
+
+ private:
+  bool odd(const std::string& what) {
+    if (current_) out_.oddities.push_back({current_, what});
+    return true;
+  }
+
+  clang::ASTContext& context_;
+  Syntax& out_;
+  const clang::FunctionDecl* current_ = nullptr;
+};
+
+}  // namespace
+
+bool Syntax::is_own(const clang::FunctionDecl* function) const {
+  for (const clang::FunctionDecl* declaration : declarations) {
+    if (declaration->getCanonicalDecl() == function) return true;
+  }
+  return false;
+}
+
+std::set<const clang::FunctionDecl*> Syntax::that_reach(const std::set<std::string>& names) const {
+  std::set<const clang::FunctionDecl*> out;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Call& call : calls) {
+      if (!call.callee) continue;
+      const bool reaches = (names.count(call.name) && !is_own(call.callee)) || out.count(call.callee) ||
+                           call.callee->hasAttr<clang::OpenCLKernelAttr>();
+      if (reaches && out.insert(call.caller).second) changed = true;
+    }
+  }
+  return out;
+}
+
+std::set<const clang::FunctionDecl*> Syntax::reached_from(const clang::FunctionDecl* from) const {
+  std::set<const clang::FunctionDecl*> out = {from->getCanonicalDecl()};
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Call& call : calls) {
+      if (call.callee && out.count(call.caller) && out.insert(call.callee).second) changed = true;
+    }
+  }
+  return out;
+}
+
+Syntax read_syntax(clang::ASTContext& context) {
+  Syntax out;
+  Walk(context, out).TraverseDecl(context.getTranslationUnitDecl());
+  return out;
+}
+
+}  // namespace heddle::kernelc

@@ -1,0 +1,43 @@
+// The functions of a program and the calls between them, as the syntax tree has them, with positions in the text.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace clang {
+class ASTContext;
+class CallExpr;
+class FunctionDecl;
+}  // namespace clang
+
+namespace heddle::kernelc {
+
+struct Call {
+  const clang::FunctionDecl* caller;  // canonical declarations, as everywhere here
+  const clang::FunctionDecl* callee;  // null where it cannot be told
+  clang::CallExpr* expression;
+  std::string name;  // of the callee
+};
+
+// What a function does that has to do with cutting, beside calling others.
+struct Oddity {
+  const clang::FunctionDecl* function;
+  std::string what;  // as it reads in "cannot be cut: ..."
+};
+
+struct Syntax {
+  std::vector<clang::FunctionDecl*> declarations;  // every declaration of every function of the program, in order
+  std::vector<Call> calls;
+  std::vector<Oddity> oddities;
+
+  bool is_own(const clang::FunctionDecl* function) const;  // declared in the program, so no builtin
+  // Functions that call one of `names`, or a function that does; with them those that call a kernel.
+  std::set<const clang::FunctionDecl*> that_reach(const std::set<std::string>& names) const;
+  // `from` and everything it calls.
+  std::set<const clang::FunctionDecl*> reached_from(const clang::FunctionDecl* from) const;
+};
+
+Syntax read_syntax(clang::ASTContext& context);
+
+}  // namespace heddle::kernelc
