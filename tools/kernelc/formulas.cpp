@@ -133,6 +133,17 @@ Polynomial Formulas::wrap(const Polynomial& p, unsigned bits, bool is_signed) {
       const unsigned inner = static_cast<unsigned>(f.bits);
       if (f.kind == FunctionKind::wrap_signed && is_signed && inner <= bits) return p;
       if (f.kind == FunctionKind::wrap_unsigned && (is_signed ? inner < bits : inner <= bits)) return p;
+      // Neither a choice among operands nor a division by a positive number leaves a type that holds the operands.
+      const bool chooses =
+          f.kind == FunctionKind::minimum || f.kind == FunctionKind::maximum || f.kind == FunctionKind::choose;
+      const bool divides = (f.kind == FunctionKind::divide || f.kind == FunctionKind::remainder ||
+                            f.kind == FunctionKind::floor_divide) &&
+                           is_constant(f.operands[1]) && constant_of(f.operands[1]) > 0;
+      const std::vector<Polynomial> operands = f.operands;  // wrapping may add functions and so move them
+      const std::size_t concerned = chooses ? operands.size() : divides ? 1 : 0;
+      const auto fits = [&](const Polynomial& operand) { return wrap(operand, bits, is_signed) == operand; };
+      if (concerned && std::all_of(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(concerned), fits))
+        return p;
     }
   }
   return function(is_signed ? FunctionKind::wrap_signed : FunctionKind::wrap_unsigned, static_cast<int>(bits), {p});

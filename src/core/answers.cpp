@@ -1,0 +1,127 @@
+// Derived answers.
+#include "core/answers.hpp"
+
+#include <algorithm>
+
+namespace heddle::core {
+
+namespace {
+
+constexpr std::int64_t unknown_pieces = std::int64_t{1} << 40;  // worse than any that is known, but can be added up
+
+std::int64_t pieces(const ByteRanges& ranges) {
+  return ranges.certainty == Certainty::unknown ? unknown_pieces : std::min(ranges.pieces(), unknown_pieces);
+}
+
+bool writes(const AccessFacts& access) { return access.kind != AccessKind::read; }
+
+bool writes_to(const KernelFacts& facts, int argument) {
+  return std::any_of(facts.accesses.begin(), facts.accesses.end(),
+                     [&](const AccessFacts& a) { return writes(a) && (a.argument == argument || a.argument == -1); });
+}
+
+// Atomics that add: their sums can be told apart from where they began.
+bool adds(const std::string& operation) {
+  return operation == "add" || operation == "sub" || operation == "inc" || operation == "dec";
+}
+
+// Whether the addresses can be computed again after the kernel ran.
+bool can_be_recomputed(const KernelFacts& facts, const AccessFacts& access) {
+  const Dependence& on = access.address;
+  if (on.floating || on.atomic || on.local_data) return false;
+  return std::none_of(on.sources.begin(), on.sources.end(),
+                      [&](int source) { return source < 0 || writes_to(facts, source); });
+}
+
+}  // namespace
+
+bool contiguous(const BoundKernel& kernel, const Box& groups) {
+  for (const Touched& t : kernel.touched(groups)) {
+    if (pieces(t.written) > 1 || pieces(t.updated) > 1) return false;
+  }
+  return true;
+}
+
+std::optional<int> best_axis(const BoundKernel& kernel, const Box& groups) {
+  std::optional<int> best;
+  std::pair<std::int64_t, std::int64_t> least;
+  for (int axis = 2; axis >= 0; --axis) {
+    if (groups.extent(axis) < 2) continue;
+    const auto [low, high] = cut(groups, axis, groups.begin[static_cast<std::size_t>(axis)] + groups.extent(axis) / 2);
+    std::pair<std::int64_t, std::int64_t> count{0, 0};
+    for (const Box& half : {low, high}) {
+      for (const Touched& t : kernel.touched(half)) {
+        count.first += pieces(t.written) + pieces(t.updated);
+        count.second += pieces(t.read);
+      }
+    }
+    if (!best || count < least) best = axis, least = count;
+  }
+  return best;
+}
+
+bool uniform_work(const KernelFacts& facts) {
+  if (facts.branches_on_data || facts.branches_on_group_id) return false;
+  return std::none_of(facts.loops.begin(), facts.loops.end(), [](const LoopFacts& loop) {
+    const Dependence& on = loop.trips;
+    return on.data || on.atomic || on.group_id;
+  });
+}
+
+std::vector<std::string> side_effects(const KernelFacts& facts) {
+  std::vector<std::string> out = facts.obstacles;
+  auto add = [&](const std::string& what) {
+    if (std::find(out.begin(), out.end(), what) == out.end()) out.push_back(what);
+  };
+  for (const AccessFacts& access : facts.accesses) {
+    if (access.argument < 0) {
+      if (writes(access)) add("writes through a pointer that cannot be followed");
+      continue;
+    }
+    const std::string name = "'" + facts.arguments[static_cast<std::size_t>(access.argument)].name + "'";
+    if (access.kind == AccessKind::atomic) add("atomic operations on " + name);
+    if (access.kind == AccessKind::read && writes_to(facts, access.argument)) add("reads and writes " + name);
+  }
+  return out;
+}
+
+const char* to_string(Merge merge) {
+  switch (merge) {
+    case Merge::nothing:
+      return "nothing to merge";
+    case Merge::copy:
+      return "copy ranges";
+    case Merge::merge_kernel:
+      return "merge kernel";
+    case Merge::difference:
+      return "difference";
+    case Merge::deltas:
+      return "sum of deltas";
+    case Merge::none:
+      return "cannot be merged";
+  }
+  return "?";
+}
+
+Merge merge_of(const BoundKernel& kernel, std::size_t argument, const Box& groups) {
+  const KernelFacts& facts = kernel.facts();
+  const int number = static_cast<int>(argument);
+  bool written = false, updated = false, read = false, only_adds = true, recomputable = true;
+  for (const AccessFacts& access : facts.accesses) {
+    if (access.argument == -1 && writes(access)) return Merge::none;
+    if (access.argument != number) continue;
+    read |= access.kind == AccessKind::read;
+    written |= access.kind == AccessKind::write;
+    updated |= access.kind == AccessKind::atomic;
+    if (access.kind == AccessKind::atomic)
+      only_adds &= access.commutative && !access.result_used && adds(access.operation);
+    if (access.kind == AccessKind::write) recomputable &= can_be_recomputed(facts, access);
+  }
+  if (!written && !updated) return Merge::nothing;
+  if (facts.arguments[argument].space != AddressSpace::global) return Merge::none;  // images, pipes
+  if (updated) return only_adds && !written && !read ? Merge::deltas : Merge::none;
+  if (kernel.touched(groups)[argument].written.certainty == Certainty::exact) return Merge::copy;
+  return recomputable ? Merge::merge_kernel : Merge::difference;
+}
+
+}  // namespace heddle::core

@@ -1,0 +1,43 @@
+// What deciding needs to know of a kernel, derived from its facts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/byte_ranges.hpp"
+
+namespace heddle::core {
+
+// Bytes of written and updated arguments of a box come as one piece each (SKMD 3.2): they can be gathered by copying
+// ranges. False where they are unknown.
+bool contiguous(const BoundKernel& kernel, const Box& groups);
+
+// The axis along which cutting `groups` in two leaves the fewest pieces of bytes that are written, then read; among
+// equals the slowest. Nothing where no axis has two groups.
+std::optional<int> best_axis(const BoundKernel& kernel, const Box& groups);
+
+// Whether all groups do the same amount of work (DySel 3.4), but for those at the edge of the launch: no loop whose
+// length, and no branch between two kinds of work, depends on data or on the group's place.
+bool uniform_work(const KernelFacts& facts);
+
+// What a kernel does beside writing outputs that it does not read (DySel 3.4), in words; empty: nothing.
+std::vector<std::string> side_effects(const KernelFacts& facts);
+
+// How the results of boxes that ran in different memories become one argument.
+enum class Merge {
+  nothing,       // it is not written
+  copy,          // copy each box's bytes: they are known exactly
+  merge_kernel,  // run the kernel again for its addresses: they depend on nothing that it writes
+  difference,    // compare with a snapshot
+  deltas,        // add up what each memory's copy changed
+  none           // boxes in different memories cannot be merged
+};
+
+const char* to_string(Merge);
+
+// For one argument and a way of cutting; `groups` is one of the boxes. Whether other arguments are the same memory is
+// for the caller to look into.
+Merge merge_of(const BoundKernel& kernel, std::size_t argument, const Box& groups);
+
+}  // namespace heddle::core

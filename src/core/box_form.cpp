@@ -1,0 +1,36 @@
+// Launches of box forms.
+#include "core/box_form.hpp"
+
+#include "core/errors.hpp"
+
+namespace heddle::core {
+
+namespace {
+
+HiddenArgument hidden(const Index& index) {
+  return {static_cast<std::uint64_t>(index[0]), static_cast<std::uint64_t>(index[1]),
+          static_cast<std::uint64_t>(index[2]), 0};
+}
+
+}  // namespace
+
+BoxLaunch box_launch(const Grid& whole, const Box& groups) {
+  const Box all{{0, 0, 0}, whole.groups};
+  if (groups.empty() || !all.contains(groups))
+    throw InternalError("box " + to_string(groups) + " of a launch of groups " + to_string(all));
+  BoxLaunch out;
+  const Index count{groups.extent(0), groups.extent(1), groups.extent(2)};
+  for (std::size_t d = 0; d < 3; ++d) out.range.global[d] = count[d] * whole.local[d];
+  out.range.local = whole.local;
+  out.range.dimensions = whole.dimensions;
+  out.arguments = {hidden(groups.begin), hidden(count), hidden(whole.groups), hidden(whole.offset)};
+  return out;
+}
+
+BoxLaunch preparing_launch(const Grid& whole) {
+  BoxLaunch out = box_launch(whole, Box{{0, 0, 0}, {1, 1, 1}});
+  out.arguments.count = {0, 0, 0, 0};
+  return out;
+}
+
+}  // namespace heddle::core

@@ -1,0 +1,36 @@
+// How a kernel's box form is launched: the hidden arguments that it has behind its own (tools/kernelc/box_form.cpp
+// writes kernels that read them).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/box.hpp"
+#include "core/byte_ranges.hpp"
+#include "core/variant.hpp"
+
+namespace heddle::core {
+
+using HiddenArgument = std::array<std::uint64_t, 4>;  // a ulong4 of OpenCL C; the fourth is not used
+
+// In the order in which they stand behind the kernel's own arguments.
+struct BoxArguments {
+  HiddenArgument base;    // first group of the box
+  HiddenArgument count;   // groups of the box; all zero: the launch does nothing
+  HiddenArgument groups;  // of the whole launch
+  HiddenArgument offset;  // global offset of the whole launch
+};
+
+struct BoxLaunch {
+  NdRange range;  // always without an offset
+  BoxArguments arguments;
+};
+
+// InternalError where the box is empty or not inside the launch.
+BoxLaunch box_launch(const Grid& whole, const Box& groups);
+
+// One group that does nothing but what comes before the kernel's body, in the given launch's group size: prepares a
+// form.
+BoxLaunch preparing_launch(const Grid& whole);
+
+}  // namespace heddle::core

@@ -1,0 +1,90 @@
+// Arithmetic of linear forms.
+#include "core/linear.hpp"
+
+#include <algorithm>
+
+namespace heddle::core {
+
+std::int64_t Linear::coefficient(int variable) const {
+  for (const auto& [v, c] : terms) {
+    if (v == variable) return c;
+  }
+  return 0;
+}
+
+std::optional<std::int64_t> add(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (__builtin_add_overflow(a, b, &out)) return std::nullopt;
+  return out;
+}
+
+std::optional<std::int64_t> multiply(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (__builtin_mul_overflow(a, b, &out)) return std::nullopt;
+  return out;
+}
+
+std::optional<Interval> add(const Interval& a, const Interval& b) {
+  const auto low = add(a.low, b.low), high = add(a.high, b.high);
+  if (!low || !high) return std::nullopt;
+  return Interval{*low, *high};
+}
+
+std::optional<Interval> multiply(const Interval& a, const Interval& b) {
+  std::int64_t corners[4];
+  if (__builtin_mul_overflow(a.low, b.low, &corners[0]) || __builtin_mul_overflow(a.low, b.high, &corners[1]) ||
+      __builtin_mul_overflow(a.high, b.low, &corners[2]) || __builtin_mul_overflow(a.high, b.high, &corners[3]))
+    return std::nullopt;
+  const auto [low, high] = std::minmax_element(corners, corners + 4);
+  return Interval{*low, *high};
+}
+
+bool add_scaled(Linear& to, const Linear& what, std::int64_t factor) {
+  std::int64_t more = 0;
+  if (__builtin_mul_overflow(what.constant, factor, &more) || __builtin_add_overflow(to.constant, more, &to.constant))
+    return false;
+  for (const auto& [variable, coefficient] : what.terms) {
+    if (__builtin_mul_overflow(coefficient, factor, &more)) return false;
+    auto at = std::lower_bound(to.terms.begin(), to.terms.end(), variable,
+                               [](const auto& term, int v) { return term.first < v; });
+    if (at == to.terms.end() || at->first != variable) at = to.terms.insert(at, {variable, 0});
+    if (__builtin_add_overflow(at->second, more, &at->second)) return false;
+    if (at->second == 0) to.terms.erase(at);
+  }
+  return true;
+}
+
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
+
+std::optional<Interval> interval(const Linear& form, const Ranges& ranges) {
+  std::optional<Interval> out = Interval{form.constant, form.constant};
+  for (const auto& [variable, coefficient] : form.terms) {
+    const auto& range = ranges[static_cast<std::size_t>(variable)];
+    if (!range) return std::nullopt;
+    const auto part = multiply(Interval{coefficient, coefficient}, *range);
+    if (!part || !(out = add(*out, *part))) return std::nullopt;
+  }
+  return out;
+}
+
+bool narrow(const Linear& form, Ranges& ranges) {
+  for (const auto& [variable, coefficient] : form.terms) {
+    auto& range = ranges[static_cast<std::size_t>(variable)];
+    if (!range || coefficient == std::numeric_limits<std::int64_t>::min()) continue;
+    // coefficient * variable <= -(the least that the rest can be)
+    Linear rest = form;
+    rest.terms.erase(std::find(rest.terms.begin(), rest.terms.end(), std::pair(variable, coefficient)));
+    const auto others = interval(rest, ranges);
+    if (!others || others->low == std::numeric_limits<std::int64_t>::min()) continue;
+    const std::int64_t bound = -others->low;
+    if (coefficient > 0)
+      range->high = std::min(range->high, floor_divide(bound, coefficient));
+    else
+      range->low = std::max(range->low, -floor_divide(bound, -coefficient));
+    if (range->low > range->high) return false;
+  }
+  if (form.terms.empty()) return form.constant <= 0;
+  return true;
+}
+
+}  // namespace heddle::core
