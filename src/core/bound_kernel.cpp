@@ -52,6 +52,10 @@ class BoundKernel::Evaluation {
     for (const Symbol& symbol : facts_.symbols) values_.push_back(value_of(symbol));
     split_local_ids();
     for (const AccessFacts& access : facts_.accesses) guards_.push_back(constraints_of(access));
+    for (const LoopFacts& loop : facts_.loops) {
+      auto& tests = tests_.emplace_back();
+      if (loop.while_at_most_zero) add_constraint(*loop.while_at_most_zero, tests, 0);
+    }
   }
 
   const KernelFacts& facts() const { return facts_; }
@@ -121,7 +125,8 @@ class BoundKernel::Evaluation {
   }
 
   Ranges ranges_of(const Box& groups) const {
-    Ranges out(static_cast<std::size_t>(loop_variable) + facts_.loops.size());
+    Ranges out;
+    out.variables.resize(static_cast<std::size_t>(loop_variable) + facts_.loops.size());
     for (std::size_t d = 0; d < 3; ++d) {
       out[group_variable + d] = Interval{groups.begin[d], groups.end[d] - 1};
       const std::int64_t part = split_[d] ? split_[d] : grid_.local[d];
@@ -362,7 +367,7 @@ class BoundKernel::Evaluation {
     Constraints out;
     for (const Guard& guard : access.guards) {
       if (guard.kind == GuardKind::at_most_zero)
-        add_constraint(guard.value, out, 0);
+        add_constraint(guard.value, out.at_most_zero, 0);
       else if (guard.kind == GuardKind::not_zero)
         out.not_zero.push_back(guard.value);
       else
@@ -372,7 +377,7 @@ class BoundKernel::Evaluation {
   }
 
   // x <= min(a, b) is x <= a and x <= b; likewise max(a, b) <= x.
-  void add_constraint(const Polynomial& polynomial, Constraints& out, int depth) const {
+  void add_constraint(const Polynomial& polynomial, std::vector<Polynomial>& out, int depth) const {
     for (std::size_t i = 0; i < polynomial.size() && depth < 4; ++i) {
       const Term& term = polynomial[i];
       if (term.symbols.size() != 1) continue;
@@ -389,12 +394,12 @@ class BoundKernel::Evaluation {
           fits &= !__builtin_mul_overflow(t.coefficient, term.coefficient, &t.coefficient);
           part.push_back(std::move(t));
         }
-        if (!fits) return out.at_most_zero.push_back(polynomial);
+        if (!fits) return out.push_back(polynomial);
         add_constraint(part, out, depth + 1);
       }
       return;
     }
-    out.at_most_zero.push_back(polynomial);
+    out.push_back(polynomial);
   }
 
   // An unsigned test of something that may be below zero: wrap(p) <= limit. Where wrapping would take p beyond every
@@ -435,8 +440,7 @@ class BoundKernel::Evaluation {
   struct State {
     Ranges ranges;
     std::vector<Counter> counters;  // as access.loops
-    std::vector<Linear> bounds;     // each at most zero where the access happens
-    bool exact = true;              // so far, the points are exactly those of `ranges` within `bounds`
+    bool exact = true;              // so far, the points are exactly those of `ranges`
     bool never = false;             // the access does not happen
   };
 
@@ -452,22 +456,26 @@ class BoundKernel::Evaluation {
       }
     }
     if (!counter.uniform && facts.while_at_most_zero && conditions_hold(facts, state.ranges)) {
-      if (const auto test = linear(*facts.while_at_most_zero, state.ranges)) {
-        const std::int64_t step = test->coefficient(static_cast<int>(variable));
-        Linear rest = *test;
-        if (step > 0 && add_scaled(rest, Linear{0, {{static_cast<int>(variable), 1}}}, -step)) {
-          const auto others = core::interval(rest, state.ranges);
-          if (others && others->low > std::numeric_limits<std::int64_t>::min()) {
-            const std::int64_t high = std::max<std::int64_t>(0, floor_divide(-others->low, step));
-            range = Interval{0, range ? std::min(range->high, high) : high};
-            counter.tested = facts.tested_first;
-          }
-        }
+      counter.tested = facts.tested_first;
+      for (const Polynomial& test : tests_[static_cast<std::size_t>(loop)]) {
+        if (const auto high = largest_iteration(test, static_cast<int>(variable), state.ranges))
+          range = Interval{0, range ? std::min(range->high, *high) : *high};
       }
     }
     if (!range) return false;
     state.ranges[variable] = range;
     return true;
+  }
+
+  // The last iteration that a loop's test lets happen.
+  std::optional<std::int64_t> largest_iteration(const Polynomial& test, int counter, const Ranges& ranges) const {
+    auto form = linear(test, ranges);
+    const std::int64_t step = form ? form->coefficient(counter) : 0;
+    if (step <= 0) return std::nullopt;
+    std::erase_if(form->terms, [&](const auto& term) { return term.first == counter; });
+    const auto others = core::interval(*form, ranges);
+    if (!others || others->low == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+    return std::max<std::int64_t>(0, floor_divide(-others->low, step));
   }
 
   bool conditions_hold(const LoopFacts& facts, const Ranges& ranges) const {
@@ -478,13 +486,13 @@ class BoundKernel::Evaluation {
   }
 
   void apply_guards(const AccessFacts& access, const Constraints& guards, State& state) const {
-    state.bounds.clear();
+    state.ranges.bounds.clear();
     state.exact = access.guards_suffice && !guards.opaque;
     auto bound = [&](const Linear& form) {
       const auto values = core::interval(form, state.ranges);
       if (values && values->high <= 0) return;
       state.never |= !narrow(form, state.ranges);
-      state.bounds.push_back(form);
+      state.ranges.bounds.push_back(form);
     };
     for (const Polynomial& guard : guards.at_most_zero) {
       if (const auto form = linear(guard, state.ranges)) {
@@ -505,8 +513,12 @@ class BoundKernel::Evaluation {
     }
     for (std::size_t i = 0; i < access.loops.size(); ++i) {
       if (state.counters[i].uniform || !state.counters[i].tested) continue;
-      const LoopFacts& loop = facts_.loops[static_cast<std::size_t>(access.loops[i])];
-      if (const auto form = linear(*loop.while_at_most_zero, state.ranges)) bound(*form);
+      for (const Polynomial& test : tests_[static_cast<std::size_t>(access.loops[i])]) {
+        if (const auto form = linear(test, state.ranges))
+          bound(*form);
+        else
+          state.exact = false;
+      }
     }
   }
 
@@ -517,14 +529,14 @@ class BoundKernel::Evaluation {
     state.counters.resize(access.loops.size());
     // Guards make loops countable and the other way round; each round only narrows, so ending early is safe.
     for (int round = 0; round < 3 && !state.never; ++round) {
-      const Ranges before = state.ranges;
+      const auto before = state.ranges.variables;
       apply_guards(access, guards, state);
       if (state.never) break;
       for (std::size_t i = 0; i < access.loops.size(); ++i) {
         const auto variable = static_cast<std::size_t>(loop_variable + access.loops[i]);
         if (!state.ranges[variable]) bound_loop(access.loops[i], state.counters[i], state);
       }
-      if (state.ranges == before) break;
+      if (state.ranges.variables == before) break;
     }
     if (!state.never) apply_guards(access, guards, state);
     if (state.never) return {};
@@ -543,11 +555,11 @@ class BoundKernel::Evaluation {
     // Guards of a single variable are done when narrowing is; every step makes a range smaller by at least one, but
     // usually two rounds do.
     for (int round = 0; round < 8; ++round) {
-      const Ranges before = state.ranges;
-      for (const Linear& bound : state.bounds) {
+      const auto before = state.ranges.variables;
+      for (const Linear& bound : state.ranges.bounds) {
         if (!narrow(bound, state.ranges)) return {};
       }
-      if (state.ranges == before) break;
+      if (state.ranges.variables == before) break;
     }
     return image(*index, access.bytes, state);
   }
@@ -557,7 +569,7 @@ class BoundKernel::Evaluation {
     for (std::size_t i = 0; i < access.loops.size(); ++i) {
       const int variable = loop_variable + access.loops[i];
       const bool matters = index.coefficient(variable) != 0 ||
-                           std::any_of(state.bounds.begin(), state.bounds.end(),
+                           std::any_of(state.ranges.bounds.begin(), state.ranges.bounds.end(),
                                        [&](const Linear& b) { return b.coefficient(variable) != 0; });
       const LoopFacts& loop = facts_.loops[static_cast<std::size_t>(access.loops[i])];
       if (!loop.single_exit || (matters && !state.counters[i].uniform && !state.counters[i].tested))
@@ -576,9 +588,9 @@ class BoundKernel::Evaluation {
     Interval clip{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
     std::vector<Compound> compounds;
     fix(index, state.ranges);
-    for (Linear& bound : state.bounds) {
+    for (Linear& bound : state.ranges.bounds) {
       fix(bound, state.ranges);
-      const auto values = core::interval(bound, state.ranges);
+      const auto values = interval_by_variables(bound, state.ranges);
       if (values && values->high <= 0) continue;  // narrowing has done all of it
       if (bound.terms.size() < 2 || !combine(bound, index, state.ranges, compounds, clip)) state.exact = false;
     }
@@ -619,7 +631,7 @@ class BoundKernel::Evaluation {
     if (bound.terms.front().second < 0) divisor = -divisor;
     Compound mine;
     for (const auto& [v, c] : bound.terms) mine.unit.emplace_back(v, c / divisor);
-    const auto values = core::interval(Linear{0, mine.unit}, ranges);
+    const auto values = interval_by_variables(Linear{0, mine.unit}, ranges);
     if (!values) return false;
     mine.range = *values;
     mine.dense = is_dense(mine.unit, ranges);
@@ -714,9 +726,10 @@ class BoundKernel::Evaluation {
   const KernelFacts& facts_;
   const Grid grid_;
   const std::vector<std::vector<std::byte>> scalars_;
-  std::vector<std::optional<Linear>> values_;  // of the symbols
-  Index split_{0, 0, 0};                       // width by which a local id is split; 0: it is not
-  std::vector<Constraints> guards_;            // of the accesses
+  std::vector<std::optional<Linear>> values_;   // of the symbols
+  Index split_{0, 0, 0};                        // width by which a local id is split; 0: it is not
+  std::vector<Constraints> guards_;             // of the accesses
+  std::vector<std::vector<Polynomial>> tests_;  // of the loops: at most zero, in all iterations but perhaps the first
 };
 
 BoundKernel::BoundKernel(const KernelFacts& facts, const Grid& grid, std::vector<std::vector<std::byte>> scalars) {

@@ -2,6 +2,8 @@
 #include "core/linear.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 
 namespace heddle::core {
 
@@ -56,7 +58,41 @@ bool add_scaled(Linear& to, const Linear& what, std::int64_t factor) {
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
 
+namespace {
+
+// Tightens `values` of a form by a bound on a multiple of it.
+void tighten(const Linear& form, const Linear& bound, Interval& values) {
+  if (form.terms.empty() || form.terms.size() != bound.terms.size()) return;
+  const std::int64_t f = form.terms.front().second, b = bound.terms.front().second;
+  for (std::size_t i = 0; i < form.terms.size(); ++i) {
+    const auto left = multiply(bound.terms[i].second, f), right = multiply(b, form.terms[i].second);
+    if (form.terms[i].first != bound.terms[i].first || !left || left != right) return;
+  }
+  // b / f * (form - its constant) + bound.constant <= 0
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const auto scaled = f == least || b == least ? std::nullopt : multiply(bound.constant, std::abs(f));
+  if (!scaled || *scaled == least) return;
+  Interval out = values;
+  if ((f > 0) == (b > 0)) {
+    const auto high = add(form.constant, floor_divide(-*scaled, std::abs(b)));
+    if (high) out.high = std::min(out.high, *high);
+  } else {
+    const auto low = add(form.constant, -floor_divide(-*scaled, std::abs(b)));
+    if (low) out.low = std::max(out.low, *low);
+  }
+  if (out.low <= out.high) values = out;
+}
+
+}  // namespace
+
 std::optional<Interval> interval(const Linear& form, const Ranges& ranges) {
+  auto out = interval_by_variables(form, ranges);
+  if (!out) return out;
+  for (const Linear& bound : ranges.bounds) tighten(form, bound, *out);
+  return out;
+}
+
+std::optional<Interval> interval_by_variables(const Linear& form, const Ranges& ranges) {
   std::optional<Interval> out = Interval{form.constant, form.constant};
   for (const auto& [variable, coefficient] : form.terms) {
     const auto& range = ranges[static_cast<std::size_t>(variable)];

@@ -29,10 +29,18 @@ bool add_scaled(Linear& to, const Linear& what, std::int64_t factor);  // false 
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b);  // b > 0
 
-// What each variable can be; nothing: not known yet.
-using Ranges = std::vector<std::optional<Interval>>;
+// A set of points: what each variable can be (nothing: not known yet), and forms that are at most zero.
+struct Ranges {
+  std::vector<std::optional<Interval>> variables;
+  std::vector<Linear> bounds;
 
+  std::optional<Interval>& operator[](std::size_t variable) { return variables[variable]; }
+  const std::optional<Interval>& operator[](std::size_t variable) const { return variables[variable]; }
+};
+
+// What a form can be at these points; `by_variables` looks at the variables alone.
 std::optional<Interval> interval(const Linear& form, const Ranges& ranges);
+std::optional<Interval> interval_by_variables(const Linear& form, const Ranges& ranges);
 
 // Narrows the ranges to where `form` can be at most zero; other points of them may remain. False where there is none.
 // Only variables that have a range are narrowed, and only if all others have one.

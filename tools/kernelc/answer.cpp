@@ -44,16 +44,16 @@ Json work(const Json& request) {
     syntax_of_kernels = kernel_syntax(context, syntax);
     for (const Rewrite& rewrite : rewrites()) {
       if (std::find(wanted.begin(), wanted.end(), rewrite.name) == wanted.end()) continue;
-      const Rewritten out = rewrite.run(context, syntax, *text);
+      const Rewritten out = rewrite.run(context, syntax, text->text);
       forms[rewrite.name] = out.refused.empty() ? Json{{"source", pretty ? formatted(out.text) : out.text}}
                                                 : Json{{"refused", out.refused}};
     }
   };
   llvm::LLVMContext context;
-  const auto module = parse(program, *text, context, look, log);
+  const auto module = parse(program, text->text, context, look, log);
   if (!module) return refused(log.empty() ? "it cannot be parsed" : log);
 
-  Json out = {{"ok", true}, {"options", program.options.others}, {"forms", forms}};
+  Json out = {{"ok", true}, {"options", program.options.others}, {"forms", forms}, {"includes", text->includes}};
   if (std::find(wanted.begin(), wanted.end(), "facts") != wanted.end())
     out["facts"] = Json::parse(core::to_json(program_facts(*module, std::move(syntax_of_kernels))));
   return out;

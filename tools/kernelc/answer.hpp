@@ -8,6 +8,7 @@ namespace heddle::kernelc {
 // Request: {"source": text, "options": text, "folder": text, "want": ["facts", "box", ...], "pretty": bool,
 //           "extensions": [names], "macros": {name: value}, "address_bits": 64}; only "source" must be there.
 // Answer:  {"ok": true, "options": what rewritten sources are to be built with, "facts": {...},
+//           "includes": whether files went into it,
 //           "forms": {"box": {"source": text} or {"refused": why}}}, or {"ok": false, "error": text}.
 // Never throws: whatever is wrong with a request is told in the answer.
 std::string answer(const std::string& request);

@@ -11,6 +11,8 @@
 #include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Frontend/Utils.h>
+#include <clang/Lex/PPCallbacks.h>
+#include <clang/Lex/Preprocessor.h>
 #include <clang/Tooling/Core/Replacement.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/VirtualFileSystem.h>
@@ -106,17 +108,37 @@ std::unique_ptr<Instance> make(const Program& program, const std::string& text, 
   return instance;
 }
 
+// Notices files that are included, or asked for.
+class Inclusions : public clang::PPCallbacks {
+ public:
+  explicit Inclusions(bool& any) : any_(any) {}
+  void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef name, bool,
+                          clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef, llvm::StringRef,
+                          const clang::Module*, clang::SrcMgr::CharacteristicKind) override {
+    any_ |= name != names_file;
+  }
+  void HasInclude(clang::SourceLocation, llvm::StringRef, bool, clang::OptionalFileEntryRef,
+                  clang::SrcMgr::CharacteristicKind) override {
+    any_ = true;
+  }
+
+ private:
+  bool& any_;
+};
+
 class Preprocess : public clang::PreprocessorFrontendAction {
  public:
-  explicit Preprocess(llvm::raw_ostream& out) : out_(out) {}
+  Preprocess(llvm::raw_ostream& out, bool& includes) : out_(out), includes_(includes) {}
 
  private:
   void ExecuteAction() override {
+    getCompilerInstance().getPreprocessor().addPPCallbacks(std::make_unique<Inclusions>(includes_));
     auto& options = getCompilerInstance().getPreprocessorOutputOpts();
     options.ShowCPP = 1, options.ShowLineMarkers = 0, options.ShowComments = 0;
     clang::DoPrintPreprocessedInput(getCompilerInstance().getPreprocessor(), &out_, options);
   }
   llvm::raw_ostream& out_;
+  bool& includes_;
 };
 
 class Look : public clang::ASTConsumer {
@@ -158,15 +180,16 @@ bool execute(Instance& instance, clang::FrontendAction& action, std::string& log
 
 }  // namespace
 
-std::optional<std::string> preprocess(const Program& program, std::string& log) {
+std::optional<Preprocessed> preprocess(const Program& program, std::string& log) {
   auto instance = make(program, program.source, true);
   std::string text;
+  bool includes = false;
   llvm::raw_string_ostream out(text);
-  Preprocess action(out);
+  Preprocess action(out, includes);
   if (!execute(*instance, action, log)) return std::nullopt;
   out.flush();
   const std::size_t begin = text.find_first_not_of('\n');
-  return begin == std::string::npos ? "" : text.substr(begin);
+  return Preprocessed{begin == std::string::npos ? "" : text.substr(begin), includes};
 }
 
 std::unique_ptr<llvm::Module> parse(const Program& program, const std::string& preprocessed, llvm::LLVMContext& context,

@@ -34,9 +34,14 @@ struct Program {
   std::string folder;  // where relative names of included files begin; empty: nowhere
 };
 
+struct Preprocessed {
+  std::string text;
+  bool includes = false;  // files went into it, or were asked for
+};
+
 // The source with all its macros, conditions and included files resolved, except the names of the standard library.
 // Nothing where it has errors; `log` gets clang's words.
-std::optional<std::string> preprocess(const Program& program, std::string& log);
+std::optional<Preprocessed> preprocess(const Program& program, std::string& log);
 
 // Parses a preprocessed text. `look` sees the syntax tree while it lives; the module belongs to `context`. Null where
 // the text has errors.

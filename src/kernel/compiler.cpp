@@ -1,0 +1,133 @@
+// Requests, answers, and what to do when there is none.
+#include "kernel/compiler.hpp"
+
+#include <filesystem>
+
+#include <dlfcn.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fingerprint.hpp"
+#include "core/log.hpp"
+
+namespace heddle::kernel {
+
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+core::Failure no_facts(const std::string& why) { return {core::FailureKind::unsupported, "no facts: " + why, ""}; }
+
+Analysis read(const Json& answer) {
+  Analysis out;
+  out.facts = core::program_facts_from_json(answer.at("facts").dump());
+  out.options = answer.at("options").get<std::string>();
+  for (const auto& [name, form] : answer.at("forms").items())
+    out.forms[name] = {form.value("source", ""), form.value("refused", "")};
+  return out;
+}
+
+}  // namespace
+
+std::string installed_compiler() {
+  Dl_info here{};
+  if (!::dladdr(reinterpret_cast<const void*>(&installed_compiler), &here) || !here.dli_fname) return "";
+  std::error_code error;
+  fs::path folder = fs::canonical(here.dli_fname, error).parent_path();
+  if (error) folder = fs::read_symlink("/proc/self/exe", error).parent_path();  // a program started by a bare name
+  // PREFIX/bin/heddle, PREFIX/lib/libheddle-icd.so, PREFIX/lib/TRIPLET/libheddle-icd.so
+  for (int up = 0; up < 3 && folder.has_parent_path(); ++up) {
+    folder = folder.parent_path();
+    const fs::path program = folder / HEDDLE_LIBEXEC / "heddle" / "kernelc";
+    if (::access(program.c_str(), X_OK) == 0) return program.string();
+  }
+  return "";
+}
+
+Compiler::Compiler(Options options)
+    : options_(std::move(options)), cache_(options_.cache, options_.cache_limit), owner_(::getpid()) {}
+
+// Includes the program itself: another build of it may answer otherwise.
+std::string Compiler::key_of(const std::string& request) const {
+  core::Fingerprint key;
+  struct stat program {};
+  if (::stat(options_.program.c_str(), &program) == 0)
+    key.add(static_cast<unsigned long long>(program.st_size))
+        .add(static_cast<unsigned long long>(program.st_mtim.tv_sec))
+        .add(static_cast<unsigned long long>(program.st_mtim.tv_nsec));
+  return key.add(HEDDLE_VERSION).add(request).hex();
+}
+
+core::Result<Analysis> Compiler::analyse(const Source& source, const std::vector<std::string>& forms, bool pretty) {
+  if (::getpid() != owner_) return no_facts("this process was forked and has no kernel compiler of its own");
+  std::error_code ignored;
+  Json request = {{"source", source.text},
+                  {"options", source.options},
+                  {"want", forms},
+                  {"pretty", pretty},
+                  {"extensions", source.target.extensions},
+                  {"macros", source.target.macros},
+                  {"address_bits", source.target.address_bits}};
+  request["want"].push_back("facts");
+  request["folder"] = fs::current_path(ignored).string();
+  std::string text;
+  try {
+    text = request.dump();
+  } catch (const Json::exception&) {
+    return no_facts("the source holds text that is no UTF-8");
+  }
+  const std::string key = key_of(text);
+  if (const auto kept = cache_.load(key)) {
+    try {
+      return read(Json::parse(*kept));
+    } catch (const std::exception&) {
+      core::log(core::LogLevel::info, "kernel cache: an answer of another version is replaced");
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  if (given_up_.count(key)) return no_facts("the kernel compiler did not survive this source before");
+  const auto answer = ask(text);
+  if (!answer) {
+    if (!absent_) given_up_.insert(key);
+    core::log_once(core::LogLevel::warn, "a kernel is not analysed and runs on one device: " + answer.failure().what);
+    return answer.failure();
+  }
+  try {
+    const Json json = Json::parse(answer.value());
+    if (!json.at("ok").get<bool>())
+      return core::Failure{core::FailureKind::build, "the source has errors", json.at("error").get<std::string>()};
+    Analysis out = read(json);
+    if (!json.at("includes").get<bool>()) cache_.store(key, answer.value());
+    return out;
+  } catch (const std::exception& error) {
+    process_.reset();
+    given_up_.insert(key);
+    const auto failure = no_facts(std::string("the kernel compiler's answer cannot be read: ") + error.what());
+    core::log_once(core::LogLevel::warn, "a kernel is not analysed and runs on one device: " + failure.what);
+    return failure;
+  }
+}
+
+core::Result<std::string> Compiler::ask(const std::string& request) {
+  if (absent_ || options_.program.empty()) return no_facts("there is no kernel compiler");
+  for (;;) {
+    if (!process_) {
+      auto started = Process::start(options_.program, options_.limits);
+      if (!started) {
+        absent_ = true;
+        return no_facts(started.failure().what);
+      }
+      process_.emplace(std::move(started).value());
+    }
+    const bool fresh = process_->fresh();
+    auto answer = process_->exchange(request);
+    if (!answer || !options_.resident) process_.reset();
+    if (answer) return answer;
+    // One that was idle for long has ended by itself; a new one shows whether the source was the reason.
+    if (fresh) return no_facts("the kernel compiler gave no answer: " + answer.failure().what);
+  }
+}
+
+}  // namespace heddle::kernel

@@ -1,0 +1,42 @@
+// Every .cl file says what must come out.
+#include <gtest/gtest.h>
+
+#include "kernel/compiler.hpp"
+#include "test/kernel/summary.hpp"
+
+namespace heddle::kernel {
+namespace {
+
+Compiler& compiler() {
+  static Compiler one(Options{.program = installed_compiler()});
+  return one;
+}
+
+class EveryCase : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryCase, HasTheFactsThatItSays) {
+  const Case& c = GetParam();
+  auto analysis = compiler().analyse({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", {}}, {"box"}, true);
+  ASSERT_TRUE(analysis) << analysis.failure().what << "\n" << analysis.failure().log;
+  std::string all;
+  for (const core::KernelFacts& facts : analysis->facts.kernels) {
+    for (const std::string& line : summary(c, facts)) all += line + "\n";
+  }
+  for (const std::string& text : c.expected)
+    EXPECT_NE(all.find(text), std::string::npos) << "expected: " << text << "\n" << all;
+  for (const std::string& text : c.unexpected)
+    EXPECT_EQ(all.find(text), std::string::npos) << "not expected: " << text << "\n" << all;
+  const Form& box = analysis->forms.at("box");
+  for (const std::string& text : c.expected_box)
+    EXPECT_NE(box.source.find(text), std::string::npos) << text << "\n" << box.source << box.refused;
+  // What is written can be read again.
+  EXPECT_EQ(core::to_json(core::program_facts_from_json(core::to_json(analysis->facts))),
+            core::to_json(analysis->facts));
+}
+
+std::string case_name(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Kernelc, EveryCase, testing::ValuesIn(cases_in(HEDDLE_TEST_DATA "/cases")), case_name);
+
+}  // namespace
+}  // namespace heddle::kernel

@@ -1,0 +1,127 @@
+// Runs a case on a device, whole or in box form, on given memory.
+#pragma once
+
+#include <map>
+
+#include "core/box_form.hpp"
+#include "kernel/compiler.hpp"
+#include "test/device/any_device.hpp"
+#include "test/kernel/case.hpp"
+
+namespace heddle::kernel {
+
+using Memory = std::vector<std::vector<std::byte>>;  // per argument; of buffers and values
+
+struct Draw {
+  core::Grid grid;
+  Memory memory;
+};
+
+// A launch of the case. `fixed`: at its largest, in the first group size.
+inline Draw draw(const Case& c, std::mt19937_64& random, bool fixed) {
+  Draw out;
+  out.grid.dimensions = c.dimensions;
+  out.grid.local = fixed ? c.locals.front() : c.locals[random() % c.locals.size()];
+  for (std::size_t d = 0; d < 3; ++d) {
+    const bool whole = fixed || !c.any_grid;
+    out.grid.groups[d] =
+        whole ? c.groups[d] : 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(c.groups[d]));
+    out.grid.offset[d] = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(c.offset[d] + 1));
+  }
+  for (const CaseArgument& a : c.arguments)
+    out.memory.push_back(a.kind == CaseArgument::Kind::shared ? std::vector<std::byte>{} : fill(a, random));
+  return out;
+}
+
+inline core::Box random_box(const core::Index& groups, std::mt19937_64& random) {
+  core::Box out;
+  for (std::size_t d = 0; d < 3; ++d) {
+    out.begin[d] = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(groups[d]));
+    out.end[d] =
+        out.begin[d] + 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(groups[d] - out.begin[d]));
+  }
+  return out;
+}
+
+class CaseOnDevice {
+ public:
+  // Nothing where the device cannot build the original.
+  static std::optional<CaseOnDevice> open(device::Device& device, const Case& c, const Form& form,
+                                          const std::string& form_options) {
+    CaseOnDevice out(device, c);
+    auto original = device.build({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases"});
+    if (!original && c.may_not_build) return std::nullopt;
+    out.original_ = device::must(std::move(original));
+    if (!form.refused.empty()) throw std::runtime_error(form.refused);
+    out.form_ = device::must(device.build({form.source, form_options}));
+    if (c.entry.empty()) return out;
+    out.whole_ = device::must(out.original_->kernel(c.entry));
+    out.box_ = device::must(out.form_->kernel(c.entry));
+    return out;
+  }
+
+  Memory run_whole(const core::Grid& grid, const Memory& memory) {
+    core::NdRange range{grid.offset, {}, grid.local, grid.dimensions};
+    for (std::size_t d = 0; d < 3; ++d) range.global[d] = grid.groups[d] * grid.local[d];
+    return run({{whole_.get(), range, {}}}, memory);
+  }
+
+  Memory run_boxes(const core::Grid& grid, const std::vector<core::Box>& boxes, const Memory& memory) {
+    std::vector<Step> steps;
+    for (const core::Box& box : boxes) steps.push_back(step(core::box_launch(grid, box)));
+    return run(steps, memory);
+  }
+
+  Memory run_nothing(const core::Grid& grid, const Memory& memory) {
+    return run({step(core::preparing_launch(grid))}, memory);
+  }
+
+ private:
+  struct Step {
+    device::Kernel* kernel;
+    core::NdRange range;
+    std::vector<device::Argument> hidden;
+  };
+
+  CaseOnDevice(device::Device& device, const Case& c)
+      : device_(&device), case_(&c), queue_(device::must(device.open_queue(device::Device::Timing::off))) {}
+
+  Step step(const core::BoxLaunch& launch) const {
+    const auto& a = launch.arguments;
+    return {box_.get(),
+            launch.range,
+            {device::scalar(a.base), device::scalar(a.count), device::scalar(a.groups), device::scalar(a.offset)}};
+  }
+
+  Memory run(const std::vector<Step>& steps, const Memory& memory) {
+    std::vector<std::unique_ptr<device::Buffer>> buffers(memory.size());
+    std::vector<device::Argument> arguments;
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      const CaseArgument& a = case_->arguments[i];
+      if (a.kind == CaseArgument::Kind::value) arguments.push_back(device::Scalar(memory[i]));
+      if (a.kind == CaseArgument::Kind::shared) arguments.push_back(device::LocalMemory{a.size});
+      if (a.kind != CaseArgument::Kind::buffer) continue;
+      buffers[i] = device::must(device_->allocate(memory[i].size()));
+      device::must(device::must(queue_->copy_in(*buffers[i], 0, memory[i]))->wait());
+      arguments.push_back(device::BufferArgument{buffers[i].get(), core::Access::read_write});
+    }
+    for (const Step& s : steps) {
+      std::vector<device::Argument> all = arguments;
+      all.insert(all.end(), s.hidden.begin(), s.hidden.end());
+      device::must(device::must(queue_->launch({*s.kernel, all, s.range}))->wait());
+    }
+    Memory out = memory;
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      if (buffers[i]) device::must(device::must(queue_->copy_out(out[i], *buffers[i], 0))->wait());
+    }
+    return out;
+  }
+
+  device::Device* device_;
+  const Case* case_;
+  std::unique_ptr<device::Queue> queue_;
+  std::unique_ptr<device::Program> original_, form_;
+  std::unique_ptr<device::Kernel> whole_, box_;
+};
+
+}  // namespace heddle::kernel
