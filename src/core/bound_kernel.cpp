@@ -551,6 +551,7 @@ class BoundKernel::Evaluation {
       if (!run) return unknown;
       return {Certainty::may, {Run{values->low, *run, {}}}};
     }
+    if (!core::interval(*index, state.ranges)) return unknown;  // a loop that nobody can count
     check_loops(access, *index, state);
     // Guards of a single variable are done when narrowing is; every step makes a range smaller by at least one, but
     // usually two rounds do.

@@ -46,6 +46,14 @@ std::string installed_compiler() {
   return "";
 }
 
+Options options_of(const core::Settings& settings) {
+  Options out;
+  out.program = settings.kernelc.empty() ? installed_compiler() : settings.kernelc == "off" ? "" : settings.kernelc;
+  if (!settings.cache.empty()) out.cache = settings.cache + "/kernels";
+  out.cache_limit = settings.cache_limit / 4;  // the rest is for built kernels
+  return out;
+}
+
 Compiler::Compiler(Options options)
     : options_(std::move(options)), cache_(options_.cache, options_.cache_limit), owner_(::getpid()) {}
 

@@ -11,6 +11,7 @@
 
 #include "core/errors.hpp"
 #include "core/facts.hpp"
+#include "core/settings.hpp"
 #include "kernel/answer_cache.hpp"
 #include "kernel/process.hpp"
 
@@ -52,6 +53,9 @@ struct Options {
 // The compiler that belongs to the program or library in which this code is, wherever that is installed; empty where
 // there is none.
 std::string installed_compiler();
+
+// As the user's settings say.
+Options options_of(const core::Settings& settings);
 
 // Safe to use from several threads.
 class Compiler {

@@ -22,7 +22,9 @@ const std::set<std::string> place_functions = {"get_global_id",   "get_group_id"
 
 // `@` becomes the prefix of all names, one that the program does not use.
 constexpr const char* preamble = R"(typedef struct { ulong4 base, count, groups, offset; } @box_t;
-#if defined(__OPENCL_C_VERSION__) && __OPENCL_C_VERSION__ < 120
+)";
+// For dimensions that the kernel computes.
+constexpr const char* functions = R"(#if defined(__OPENCL_C_VERSION__) && __OPENCL_C_VERSION__ < 120
 #define @STATIC
 #else
 #define @STATIC static
@@ -71,7 +73,8 @@ class BoxForm {
     for (clang::FunctionDecl* declaration : syntax_.declarations) declare(*declaration);
     for (const Call& call : syntax_.calls) change(call);
     if (!refused_.empty()) return {"", refused_};
-    return {with_prefix(preamble, prefix_) + edits_.apply(text_), ""};
+    return {with_prefix(std::string(preamble) + (computes_dimensions_ ? functions : ""), prefix_) + edits_.apply(text_),
+            ""};
   }
 
  private:
@@ -148,6 +151,7 @@ class BoxForm {
       if (d.isNonNegative() && d.getActiveBits() <= 2 && d.getZExtValue() < 3) dimension = d.getZExtValue();
     }
     if (!dimension) {
+      computes_dimensions_ = true;
       edits_.insert(name, prefix_);
       return edits_.insert(open + 1, with_prefix(any ? "@box, " : "@box", prefix_));
     }
@@ -171,6 +175,7 @@ class BoxForm {
   Edits edits_;
   std::set<std::size_t> changed_;
   std::string refused_;
+  bool computes_dimensions_ = false;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ struct Environment {
 
 void add_devices_command(CLI::App& app, const Environment& environment);
 void add_demo_command(CLI::App& app, const Environment& environment);
+void add_analyze_command(CLI::App& app, const Environment& environment);
 void add_bench_command(CLI::App& app, const Environment& environment);
 
 // Writes a file as a whole or not at all. A file that is replaced keeps its mode, a new one gets `mode` less the umask;

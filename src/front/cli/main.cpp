@@ -64,6 +64,7 @@ int run(int argc, char** argv) {
   });
   front::cli::add_devices_command(app, environment);
   front::cli::add_demo_command(app, environment);
+  front::cli::add_analyze_command(app, environment);
   front::cli::add_bench_command(app, environment);
   front::cli::add_profile_command(app, settings, exit_code);
 

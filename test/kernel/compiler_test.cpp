@@ -1,0 +1,260 @@
+// The client lives inside other people's programs: whatever the compiler's process does, the program must not notice.
+#include "kernel/compiler.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/log.hpp"
+#include "test/temporary_folder.hpp"
+
+namespace heddle::kernel {
+namespace {
+
+const char* const source = "kernel void k(global int* out) { out[get_global_id(0)] = get_group_id(0); }\n";
+
+Options real(const std::string& cache = "") { return {.program = installed_compiler(), .cache = cache}; }
+
+// A program that stands in for the compiler.
+Options fake(const TemporaryFolder& folder, const std::string& script) {
+  const std::string path = folder.write("fake", "#!/bin/bash\n" + script);
+  ::chmod(path.c_str(), 0755);
+  return {.program = path, .limits = {.seconds = 1}};
+}
+
+std::vector<std::string> warnings_of(const std::function<void()>& work) {
+  std::vector<std::string> out;
+  auto before = core::set_log_sink([&](core::LogLevel level, std::string_view text) {
+    if (level == core::LogLevel::warn) out.emplace_back(text);
+  });
+  work();
+  core::set_log_sink(before);
+  return out;
+}
+
+TEST(Compiler, AnswersAndStaysResident) {
+  Compiler compiler(real());
+  auto analysis = compiler.analyse({source, "", {}}, {"box"});
+  ASSERT_TRUE(analysis) << analysis.failure().what << analysis.failure().log;
+  ASSERT_EQ(analysis->facts.kernels.size(), 1u);
+  EXPECT_EQ(analysis->facts.kernels[0].name, "k");
+  EXPECT_NE(analysis->forms.at("box").source.find("heddle_base"), std::string::npos);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_TRUE(compiler.analyse({source + std::to_string(i) + ";", "", {}}).failure().kind ==
+                core::FailureKind::build);
+  EXPECT_TRUE(compiler.analyse({source, "", {}}));
+}
+
+TEST(Compiler, OneProcessPerRequestIsPossible) {
+  Options options = real();
+  options.resident = false;
+  Compiler compiler(options);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(compiler.analyse({source, "-DN=" + std::to_string(i), {}}));
+}
+
+TEST(Compiler, ErrorsOfASourceAreTold) {
+  Compiler compiler(real());
+  const auto analysis = compiler.analyse({"kernel void k() { nonsense; }", "", {}});
+  ASSERT_FALSE(analysis);
+  EXPECT_EQ(analysis.failure().kind, core::FailureKind::build);
+  EXPECT_NE(analysis.failure().log.find("nonsense"), std::string::npos);
+}
+
+TEST(Compiler, MacrosOfADeviceCount) {
+  Compiler compiler(real());
+  const std::string text =
+      "#ifdef __NV_CL_C_VERSION\nkernel void nv() {}\n#endif\n#ifdef __SPIR__\nkernel void spir() {}\n#endif\n"
+      "#ifdef cl_khr_fp64\nkernel void fp64() {}\n#endif\n#if __OPENCL_VERSION__ == 123\nkernel void version() "
+      "{}\n#endif\n";
+  auto names = [&](const Target& target) {
+    std::string out;
+    for (const auto& k : compiler.analyse({text, "", target}).value().facts.kernels) out += k.name + " ";
+    return out;
+  };
+  EXPECT_EQ(names({}), "fp64 ");
+  EXPECT_EQ(names({{"cl_khr_fp16"}, {{"__NV_CL_C_VERSION", "120"}, {"__OPENCL_VERSION__", "123"}}}), "nv version ");
+}
+
+TEST(Compiler, AbsentCrashingHangingAndTalkingNonsenseMeanNoFacts) {
+  const TemporaryFolder folder;
+  const std::pair<const char*, Options> cases[] = {
+      {"absent", {.program = folder.path("nosuch")}},
+      {"none", {}},
+      {"crash", fake(folder, "kill -SEGV $$")},
+      {"ends", fake(folder, "exit 0")},
+      {"hangs", fake(folder, "sleep 60")},
+      {"garbage", fake(folder, "head -c 4 <&3 >/dev/null; printf '\\x05\\x00\\x00\\x00hello' >&3; sleep 60")},
+      {"no facts", fake(folder, "printf '\\x0b\\x00\\x00\\x00{\"ok\":true}' >&3; sleep 5")},
+      {"endless", fake(folder, "printf '\\xff\\xff\\xff\\xff' >&3; cat /dev/zero >&3")},
+      {"half", fake(folder, "printf '\\x05\\x00\\x00\\x00he' >&3")}};
+  for (const auto& [name, options] : cases) {
+    SCOPED_TRACE(name);
+    // Another file each time: a fake that is still running cannot be written to.
+    Options mine = options;
+    if (mine.program == folder.path("fake")) {
+      mine.program += std::string("-") + name;
+      std::filesystem::copy_file(options.program, mine.program);
+    }
+    Compiler compiler(mine);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto first = compiler.analyse({source, "", {}});
+    ASSERT_FALSE(first);
+    EXPECT_EQ(first.failure().kind, core::FailureKind::unsupported);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+    EXPECT_FALSE(compiler.analyse({source, "", {}}));  // and at once
+  }
+}
+
+TEST(Compiler, SaysItOnce) {
+  const TemporaryFolder folder;
+  const auto said = warnings_of([&] {
+    Compiler compiler(fake(folder, "exit 1"));
+    for (int i = 0; i < 5; ++i) EXPECT_FALSE(compiler.analyse({source, "-DI=" + std::to_string(i), {}}));
+  });
+  EXPECT_LE(said.size(), 1u);
+}
+
+TEST(Compiler, TheHostNeverSeesAChild) {
+  static std::atomic<int> signals{0};
+  struct sigaction watch {
+  }, before{};
+  watch.sa_handler = [](int) { ++signals; };
+  ::sigaction(SIGCHLD, &watch, &before);
+  {
+    Compiler compiler(real());
+    ASSERT_TRUE(compiler.analyse({source, "", {}}));
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
+  }
+  ::usleep(100'000);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(signals, 0);
+  ::sigaction(SIGCHLD, &before, nullptr);
+}
+
+std::string read_link(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::read_symlink(path, ignored).string();
+}
+
+TEST(Process, HasNothingOfTheHostAndEndsWithItsSocket) {
+  ::setenv("HEDDLE_TEST_SECRET", "1", 1);
+  const int mine = ::open("/etc/passwd", O_RDONLY);  // inheritable
+  pid_t id = 0;
+  {
+    auto process = Process::start(installed_compiler(), {});
+    ASSERT_TRUE(process);
+    id = process->id();
+    ASSERT_TRUE(process->exchange("{}"));
+    const std::string place = "/proc/" + std::to_string(id);
+    int descriptors = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(place + "/fd")) {
+      ++descriptors;
+      EXPECT_EQ(read_link(entry.path()).find("passwd"), std::string::npos);
+    }
+    EXPECT_EQ(descriptors, 4);
+    std::ifstream environment(place + "/environ");
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(environment), {}), "");
+    EXPECT_EQ(::getsid(id), id);
+    EXPECT_NE(::getsid(id), ::getsid(0));
+  }
+  ::close(mine);
+  for (int i = 0; i < 200 && ::kill(id, 0) == 0; ++i) ::usleep(10'000);
+  EXPECT_NE(::kill(id, 0), 0);
+}
+
+TEST(Compiler, AForkedChildHasNoCompilerAndTheParentKeepsIts) {
+  Compiler compiler(real());
+  ASSERT_TRUE(compiler.analyse({source, "", {}}));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto answer = compiler.analyse({source, "-DX", {}});
+    ::_exit(!answer && answer.failure().what.find("forked") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(compiler.analyse({source, "-DY", {}}));
+}
+
+TEST(Compiler, KilledInBetweenItIsStartedAgain) {
+  const TemporaryFolder folder;
+  Compiler compiler(real());
+  ASSERT_TRUE(compiler.analyse({source, "", {}}));
+  // Find it: the only process of that program whose socket is ours cannot be asked for, so end all of our own
+  // children's.
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (read_link(entry.path() / "exe") != installed_compiler()) continue;
+    std::ifstream status(entry.path() / "status");
+    ::kill(static_cast<pid_t>(std::stol(name)), SIGKILL);
+  }
+  EXPECT_TRUE(compiler.analyse({source, "-DX", {}}));
+}
+
+TEST(Cache, AnswersComeBackAndDamageIsNoAnswer) {
+  const TemporaryFolder folder;
+  const Options options = real(folder.path("cache"));
+  const std::string first = core::to_json(Compiler(options).analyse({source, "", {}}).value().facts);
+  // From the cache alone: a compiler that cannot be started under the same key.
+  ASSERT_EQ(std::distance(std::filesystem::directory_iterator(options.cache), {}), 1);
+  const auto file = std::filesystem::directory_iterator(options.cache)->path();
+  EXPECT_EQ(core::to_json(Compiler(options).analyse({source, "", {}}).value().facts), first);
+  std::ofstream(file, std::ios::app) << "x";
+  EXPECT_EQ(core::to_json(Compiler(options).analyse({source, "", {}}).value().facts), first);
+  std::ofstream(file) << "";
+  EXPECT_EQ(core::to_json(Compiler(options).analyse({source, "", {}}).value().facts), first);
+}
+
+TEST(Cache, WhatIncludesFilesIsNotKept) {
+  const TemporaryFolder folder;
+  Options options = real(folder.path("cache"));
+  Compiler compiler(options);
+  folder.write("n.h", "#define N 1\n");
+  const std::string text = "#include \"n.h\"\nkernel void k(global int* out) { out[N * get_global_id(0)] = 1; }";
+  const std::string before = core::to_json(compiler.analyse({text, "-I " + folder.path(), {}}).value().facts);
+  folder.write("n.h", "#define N 2\n");
+  EXPECT_NE(core::to_json(compiler.analyse({text, "-I " + folder.path(), {}}).value().facts), before);
+}
+
+TEST(Cache, ManyProcessesAndThreadsAtOnce) {
+  const TemporaryFolder folder;
+  const Options options = real(folder.path("cache"));
+  std::vector<pid_t> children;
+  for (int p = 0; p < 4; ++p) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Compiler compiler(options);
+      std::atomic<int> wrong{0};
+      {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 3; ++t) {
+          threads.emplace_back([&] {
+            for (int i = 0; i < 10; ++i) {
+              const auto answer = compiler.analyse({source, "-DN=" + std::to_string(i), {}});
+              wrong += !answer || answer.value().facts.kernels.size() != 1;
+            }
+          });
+        }
+      }
+      ::_exit(wrong == 0 ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+}  // namespace
+}  // namespace heddle::kernel
