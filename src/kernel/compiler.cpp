@@ -10,6 +10,7 @@
 
 #include "core/fingerprint.hpp"
 #include "core/log.hpp"
+#include "core/wire_text.hpp"
 
 namespace heddle::kernel {
 
@@ -23,9 +24,9 @@ core::Failure no_facts(const std::string& why) { return {core::FailureKind::unsu
 Analysis read(const Json& answer) {
   Analysis out;
   out.facts = core::program_facts_from_json(answer.at("facts").dump());
-  out.options = answer.at("options").get<std::string>();
+  out.options = core::bytes_of_text(answer.at("options").get<std::string>());
   for (const auto& [name, form] : answer.at("forms").items())
-    out.forms[name] = {form.value("source", ""), form.value("refused", "")};
+    out.forms[name] = {core::bytes_of_text(form.value("source", "")), form.value("refused", "")};
   return out;
 }
 
@@ -71,8 +72,8 @@ std::string Compiler::key_of(const std::string& request) const {
 core::Result<Analysis> Compiler::analyse(const Source& source, const std::vector<std::string>& forms, bool pretty) {
   if (::getpid() != owner_) return no_facts("this process was forked and has no kernel compiler of its own");
   std::error_code ignored;
-  Json request = {{"source", source.text},
-                  {"options", source.options},
+  Json request = {{"source", core::text_of_bytes(source.text)},
+                  {"options", core::text_of_bytes(source.options)},
                   {"want", forms},
                   {"pretty", pretty},
                   {"extensions", source.target.extensions},
@@ -84,7 +85,7 @@ core::Result<Analysis> Compiler::analyse(const Source& source, const std::vector
   try {
     text = request.dump();
   } catch (const Json::exception&) {
-    return no_facts("the source holds text that is no UTF-8");
+    return no_facts("macros or the current folder hold text that is no UTF-8");
   }
   const std::string key = key_of(text);
   if (const auto kept = cache_.load(key)) {
@@ -105,7 +106,8 @@ core::Result<Analysis> Compiler::analyse(const Source& source, const std::vector
   try {
     const Json json = Json::parse(answer.value());
     if (!json.at("ok").get<bool>())
-      return core::Failure{core::FailureKind::build, "the source has errors", json.at("error").get<std::string>()};
+      return core::Failure{core::FailureKind::build, "the source has errors",
+                           core::bytes_of_text(json.at("error").get<std::string>())};
     Analysis out = read(json);
     if (!json.at("includes").get<bool>()) cache_.store(key, answer.value());
     return out;

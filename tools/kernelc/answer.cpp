@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 #include <nlohmann/json.hpp>
 
+#include "core/wire_text.hpp"
 #include "tools/kernelc/front_end.hpp"
 #include "tools/kernelc/kernel_facts.hpp"
 #include "tools/kernelc/rewrite.hpp"
@@ -15,12 +16,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json refused(const std::string& error) { return {{"ok", false}, {"error", error}}; }
+Json refused(const std::string& error) { return {{"ok", false}, {"error", core::text_of_bytes(error)}}; }
 
 Program program_of(const Json& request) {
   Program out;
-  out.source = request.at("source").get<std::string>();
-  out.options = parse_build_options(request.value("options", ""));
+  out.source = core::bytes_of_text(request.at("source").get<std::string>());
+  out.options = parse_build_options(core::bytes_of_text(request.value("options", "")));
   out.folder = request.value("folder", "");
   out.target.extensions = request.value("extensions", std::vector<std::string>{});
   out.target.macros = request.value("macros", std::map<std::string, std::string>{});
@@ -45,15 +46,19 @@ Json work(const Json& request) {
     for (const Rewrite& rewrite : rewrites()) {
       if (std::find(wanted.begin(), wanted.end(), rewrite.name) == wanted.end()) continue;
       const Rewritten out = rewrite.run(context, syntax, text->text);
-      forms[rewrite.name] = out.refused.empty() ? Json{{"source", pretty ? formatted(out.text) : out.text}}
-                                                : Json{{"refused", out.refused}};
+      forms[rewrite.name] = out.refused.empty()
+                                ? Json{{"source", core::text_of_bytes(pretty ? formatted(out.text) : out.text)}}
+                                : Json{{"refused", out.refused}};
     }
   };
   llvm::LLVMContext context;
   const auto module = parse(program, text->text, context, look, log);
   if (!module) return refused(log.empty() ? "it cannot be parsed" : log);
 
-  Json out = {{"ok", true}, {"options", program.options.others}, {"forms", forms}, {"includes", text->includes}};
+  Json out = {{"ok", true},
+              {"options", core::text_of_bytes(program.options.others)},
+              {"forms", forms},
+              {"includes", text->includes}};
   if (std::find(wanted.begin(), wanted.end(), "facts") != wanted.end())
     out["facts"] = Json::parse(core::to_json(program_facts(*module, std::move(syntax_of_kernels))));
   return out;
@@ -68,13 +73,7 @@ std::string answer(const std::string& request) {
   } catch (const std::exception& error) {
     out = refused(error.what());
   }
-  // Sources need not be UTF-8; what is not is replaced in messages. In a rewritten source that would change the
-  // program, so there it is refused.
-  try {
-    return out.dump();
-  } catch (const Json::exception&) {
-    return refused("the source holds text that is no UTF-8").dump();
-  }
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace heddle::kernelc

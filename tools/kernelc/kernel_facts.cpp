@@ -57,10 +57,8 @@ core::ArgumentFacts argument(clang::ASTContext& context, const clang::ParmVarDec
 
 core::IdUses uses_of(const Syntax& syntax, const clang::FunctionDecl& kernel) {
   core::IdUses out;
-  const auto reached = syntax.reached_from(&kernel);
-  for (const Call& call : syntax.calls) {
-    if (!reached.count(call.caller)) continue;
-    const std::string& n = call.name;
+  for (const clang::FunctionDecl* function : syntax.reached_from(&kernel)) {
+    const std::string n = function->getNameAsString();
     out.global_id |= n == "get_global_id" || n == "get_global_linear_id";
     out.local_id |= n == "get_local_id" || n == "get_local_linear_id" || n.rfind("get_sub_group", 0) == 0;
     out.group_id |= n == "get_group_id" || n == "get_global_linear_id";

@@ -39,12 +39,15 @@ std::map<std::string, std::vector<std::string>> obstacles(const Syntax& syntax) 
       if (!text.empty() && std::find(reasons.begin(), reasons.end(), text) == reasons.end()) reasons.push_back(text);
     };
     const auto reached = syntax.reached_from(kernel);
-    for (const Call& call : syntax.calls) {
-      if (reached.count(call.caller)) add(reason(syntax, call));
+    for (const clang::FunctionDecl* function : reached) {
+      const auto mine = syntax.calls_of.find(function);
+      if (mine == syntax.calls_of.end()) continue;
+      for (std::size_t i : mine->second) add(reason(syntax, syntax.calls[i]));
     }
     for (const Oddity& oddity : syntax.oddities) {
       if (reached.count(oddity.function)) add(oddity.what);
     }
+    std::sort(reasons.begin(), reasons.end());  // not by where functions happen to lie in memory
   }
   return out;
 }

@@ -9,7 +9,7 @@
 
 namespace heddle::kernelc {
 
-// Per kernel, in the order of the text, the same reason once. Kernels without reasons have an empty list.
+// Per kernel, sorted, the same reason once. Kernels without reasons have an empty list.
 std::map<std::string, std::vector<std::string>> obstacles(const Syntax& syntax);
 
 }  // namespace heddle::kernelc

@@ -57,33 +57,35 @@ class Walk : public clang::RecursiveASTVisitor<Walk> {
 
 }  // namespace
 
-bool Syntax::is_own(const clang::FunctionDecl* function) const {
-  for (const clang::FunctionDecl* declaration : declarations) {
-    if (declaration->getCanonicalDecl() == function) return true;
-  }
-  return false;
-}
-
 std::set<const clang::FunctionDecl*> Syntax::that_reach(const std::set<std::string>& names) const {
+  std::map<const clang::FunctionDecl*, std::vector<const clang::FunctionDecl*>> callers;
+  std::vector<const clang::FunctionDecl*> waiting;
+  for (const Call& call : calls) {
+    if (!call.callee) continue;
+    callers[call.callee].push_back(call.caller);
+    if ((names.count(call.name) && !is_own(call.callee)) || call.callee->hasAttr<clang::OpenCLKernelAttr>())
+      waiting.push_back(call.caller);
+  }
   std::set<const clang::FunctionDecl*> out;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const Call& call : calls) {
-      if (!call.callee) continue;
-      const bool reaches = (names.count(call.name) && !is_own(call.callee)) || out.count(call.callee) ||
-                           call.callee->hasAttr<clang::OpenCLKernelAttr>();
-      if (reaches && out.insert(call.caller).second) changed = true;
-    }
+  while (!waiting.empty()) {
+    const clang::FunctionDecl* next = waiting.back();
+    waiting.pop_back();
+    if (out.insert(next).second) waiting.insert(waiting.end(), callers[next].begin(), callers[next].end());
   }
   return out;
 }
 
 std::set<const clang::FunctionDecl*> Syntax::reached_from(const clang::FunctionDecl* from) const {
-  std::set<const clang::FunctionDecl*> out = {from->getCanonicalDecl()};
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const Call& call : calls) {
-      if (call.callee && out.count(call.caller) && out.insert(call.callee).second) changed = true;
+  std::set<const clang::FunctionDecl*> out;
+  std::vector<const clang::FunctionDecl*> waiting = {from->getCanonicalDecl()};
+  while (!waiting.empty()) {
+    const clang::FunctionDecl* next = waiting.back();
+    waiting.pop_back();
+    if (!out.insert(next).second) continue;
+    const auto mine = calls_of.find(next);
+    if (mine == calls_of.end()) continue;
+    for (std::size_t i : mine->second) {
+      if (calls[i].callee) waiting.push_back(calls[i].callee);
     }
   }
   return out;
@@ -92,6 +94,8 @@ std::set<const clang::FunctionDecl*> Syntax::reached_from(const clang::FunctionD
 Syntax read_syntax(clang::ASTContext& context) {
   Syntax out;
   Walk(context, out).TraverseDecl(context.getTranslationUnitDecl());
+  for (const clang::FunctionDecl* declaration : out.declarations) out.own.insert(declaration->getCanonicalDecl());
+  for (std::size_t i = 0; i < out.calls.size(); ++i) out.calls_of[out.calls[i].caller].push_back(i);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // The functions of a program and the calls between them, as the syntax tree has them, with positions in the text.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,7 +32,10 @@ struct Syntax {
   std::vector<Call> calls;
   std::vector<Oddity> oddities;
 
-  bool is_own(const clang::FunctionDecl* function) const;  // declared in the program, so no builtin
+  std::set<const clang::FunctionDecl*> own;                                 // all of them
+  std::map<const clang::FunctionDecl*, std::vector<std::size_t>> calls_of;  // places in `calls`
+
+  bool is_own(const clang::FunctionDecl* function) const { return own.count(function) > 0; }  // so no builtin
   // Functions that call one of `names`, or a function that does; with them those that call a kernel.
   std::set<const clang::FunctionDecl*> that_reach(const std::set<std::string>& names) const;
   // `from` and everything it calls.
