@@ -1,6 +1,8 @@
 // Launches of box forms.
 #include "core/box_form.hpp"
 
+#include <limits>
+
 #include "core/errors.hpp"
 
 namespace heddle::core {
@@ -8,13 +10,22 @@ namespace heddle::core {
 namespace {
 
 HiddenArgument hidden(const Index& index) {
-  return {static_cast<std::uint64_t>(index[0]), static_cast<std::uint64_t>(index[1]),
-          static_cast<std::uint64_t>(index[2]), 0};
+  return {static_cast<std::uint32_t>(index[0]), static_cast<std::uint32_t>(index[1]),
+          static_cast<std::uint32_t>(index[2]), 0};
 }
 
 }  // namespace
 
+bool fits_box_form(const Grid& whole) {
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (whole.groups[d] < 1 || whole.groups[d] > most || whole.offset[d] < 0 || whole.offset[d] > most) return false;
+  }
+  return true;
+}
+
 BoxLaunch box_launch(const Grid& whole, const Box& groups) {
+  if (!fits_box_form(whole)) throw InternalError("a launch too large for the box form");
   const Box all{{0, 0, 0}, whole.groups};
   if (groups.empty() || !all.contains(groups))
     throw InternalError("box " + to_string(groups) + " of a launch of groups " + to_string(all));

@@ -11,7 +11,7 @@
 
 namespace heddle::core {
 
-using HiddenArgument = std::array<std::uint64_t, 4>;  // a ulong4 of OpenCL C; the fourth is not used
+using HiddenArgument = std::array<std::uint32_t, 4>;  // a uint4 of OpenCL C; the fourth is not used
 
 // In the order in which they stand behind the kernel's own arguments.
 struct BoxArguments {
@@ -26,7 +26,10 @@ struct BoxLaunch {
   BoxArguments arguments;
 };
 
-// InternalError where the box is empty or not inside the launch.
+// Whether a launch can be told by them: no more than 32 bits per dimension of groups and offset.
+bool fits_box_form(const Grid& whole);
+
+// InternalError where the launch does not fit, or the box is empty or not inside it.
 BoxLaunch box_launch(const Grid& whole, const Box& groups);
 
 // One group that does nothing but what comes before the kernel's body, in the given launch's group size: prepares a

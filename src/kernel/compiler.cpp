@@ -21,11 +21,20 @@ namespace fs = std::filesystem;
 
 core::Failure no_facts(const std::string& why) { return {core::FailureKind::unsupported, "no facts: " + why, ""}; }
 
-Analysis read(const Json& answer) {
+// An answer is two lines: forms and what goes with them, then the facts.
+struct Answer {
+  explicit Answer(const std::string& text)
+      : head(Json::parse(text.substr(0, text.find('\n')))),
+        facts(text.substr(std::min(text.find('\n'), text.size()))) {}
+  Json head;
+  std::string facts;
+};
+
+Analysis read(const Answer& answer) {
   Analysis out;
-  out.facts = core::program_facts_from_json(answer.at("facts").dump());
-  out.options = core::bytes_of_text(answer.at("options").get<std::string>());
-  for (const auto& [name, form] : answer.at("forms").items())
+  out.facts = core::program_facts_from_json(answer.facts);
+  out.options = core::bytes_of_text(answer.head.at("options").get<std::string>());
+  for (const auto& [name, form] : answer.head.at("forms").items())
     out.forms[name] = {core::bytes_of_text(form.value("source", "")), form.value("refused", "")};
   return out;
 }
@@ -90,7 +99,7 @@ core::Result<Analysis> Compiler::analyse(const Source& source, const std::vector
   const std::string key = key_of(text);
   if (const auto kept = cache_.load(key)) {
     try {
-      return read(Json::parse(*kept));
+      return read(Answer(*kept));
     } catch (const std::exception&) {
       core::log(core::LogLevel::info, "kernel cache: an answer of another version is replaced");
     }
@@ -104,12 +113,12 @@ core::Result<Analysis> Compiler::analyse(const Source& source, const std::vector
     return answer.failure();
   }
   try {
-    const Json json = Json::parse(answer.value());
-    if (!json.at("ok").get<bool>())
+    const Answer told(answer.value());
+    if (!told.head.at("ok").get<bool>())
       return core::Failure{core::FailureKind::build, "the source has errors",
-                           core::bytes_of_text(json.at("error").get<std::string>())};
-    Analysis out = read(json);
-    if (!json.at("includes").get<bool>()) cache_.store(key, answer.value());
+                           core::bytes_of_text(told.head.at("error").get<std::string>())};
+    Analysis out = read(told);
+    if (!told.head.at("includes").get<bool>()) cache_.store(key, answer.value());
     return out;
   } catch (const std::exception& error) {
     process_.reset();

@@ -89,9 +89,12 @@ class Collector {
     };
     if (is_value(pointed.argument)) return;
     add_dependence(analysis_, *pointer, prototype.address);
-    Guards guards = guards_of(analysis_, formulas_, block, prototype.address);
-    prototype.guards = std::move(guards.all);
+    const auto [known, fresh] = guards_.try_emplace(&block);
+    if (fresh) known->second.first = guards_of(analysis_, formulas_, block, known->second.second);
+    const auto& [guards, on] = known->second;
+    prototype.guards = guards.all;
     prototype.guards_suffice = guards.suffice;
+    merge(prototype.address, on);
     for (const llvm::Loop* loop = analysis_.loops.getLoopFor(&block); loop; loop = loop->getParentLoop())
       prototype.loops.insert(prototype.loops.begin(), analysis_.loop_numbers.at(loop));
     std::vector<int> arguments = {pointed.argument};
@@ -239,6 +242,7 @@ class Collector {
 
   Analysis& analysis_;
   Formulas& formulas_;
+  std::map<const llvm::BasicBlock*, std::pair<Guards, core::Dependence>> guards_;
 };
 
 }  // namespace

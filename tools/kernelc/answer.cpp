@@ -29,14 +29,16 @@ Program program_of(const Json& request) {
   return out;
 }
 
-Json work(const Json& request) {
+std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string work(const Json& request) {
   const Program program = program_of(request);
   const auto wanted = request.value("want", std::vector<std::string>{"facts"});
   const bool pretty = request.value("pretty", false);
   std::string log;
-  if (program.source.find('\0') != std::string::npos) return refused("the source holds a byte of value zero");
+  if (program.source.find('\0') != std::string::npos) return line(refused("the source holds a byte of value zero"));
   const auto text = preprocess(program, log);
-  if (!text) return refused(log.empty() ? "it cannot be preprocessed" : log);
+  if (!text) return line(refused(log.empty() ? "it cannot be preprocessed" : log));
 
   Json forms = Json::object();
   std::map<std::string, KernelSyntax> syntax_of_kernels;
@@ -53,27 +55,25 @@ Json work(const Json& request) {
   };
   llvm::LLVMContext context;
   const auto module = parse(program, text->text, context, look, log);
-  if (!module) return refused(log.empty() ? "it cannot be parsed" : log);
+  if (!module) return line(refused(log.empty() ? "it cannot be parsed" : log));
 
-  Json out = {{"ok", true},
-              {"options", core::text_of_bytes(program.options.others)},
-              {"forms", forms},
-              {"includes", text->includes}};
+  const Json out = {{"ok", true},
+                    {"options", core::text_of_bytes(program.options.others)},
+                    {"forms", forms},
+                    {"includes", text->includes}};
   if (std::find(wanted.begin(), wanted.end(), "facts") != wanted.end())
-    out["facts"] = Json::parse(core::to_json(program_facts(*module, std::move(syntax_of_kernels))));
-  return out;
+    return line(out) + "\n" + core::to_json(program_facts(*module, std::move(syntax_of_kernels)));
+  return line(out);
 }
 
 }  // namespace
 
 std::string answer(const std::string& request) {
-  Json out;
   try {
-    out = work(Json::parse(request));
+    return work(Json::parse(request));
   } catch (const std::exception& error) {
-    out = refused(error.what());
+    return line(refused(error.what()));
   }
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace heddle::kernelc

@@ -20,8 +20,10 @@ namespace {
 const std::set<std::string> place_functions = {"get_global_id",   "get_group_id",      "get_num_groups",
                                                "get_global_size", "get_global_offset", "get_global_linear_id"};
 
+// uint4: vectors of 16 bytes travel in registers. Those of 32 are passed in memory on Arm and x86, and PoCL then loads
+// them again after every store of the kernel (stencil: 5 % slower than the original, instead of 1).
 // `@` becomes the prefix of all names, one that the program does not use.
-constexpr const char* preamble = R"(typedef struct { ulong4 base, count, groups, offset; } @box_t;
+constexpr const char* preamble = R"(typedef struct { uint4 base, count, groups, offset; } @box_t;
 )";
 // For dimensions that the kernel computes.
 constexpr const char* functions = R"(#if defined(__OPENCL_C_VERSION__) && __OPENCL_C_VERSION__ < 120
@@ -29,7 +31,7 @@ constexpr const char* functions = R"(#if defined(__OPENCL_C_VERSION__) && __OPEN
 #else
 #define @STATIC static
 #endif
-@STATIC size_t @of(ulong4 v, uint d, size_t other) {
+@STATIC size_t @of(uint4 v, uint d, size_t other) {
   return d == 0 ? (size_t)v.s0 : d == 1 ? (size_t)v.s1 : d == 2 ? (size_t)v.s2 : other;
 }
 @STATIC size_t @get_group_id(@box_t b, uint d) { return get_group_id(d) + @of(b.base, d, 0); }
@@ -103,7 +105,7 @@ class BoxForm {
     if (!kernel)
       return edits_.insert(*open + 1, with_prefix(any ? "const @box_t @box, " : "const @box_t @box", prefix_));
     std::string hidden = any ? ", " : "";
-    hidden += "const ulong4 @base, const ulong4 @count, const ulong4 @groups, const ulong4 @offset";
+    hidden += "const uint4 @base, const uint4 @count, const uint4 @groups, const uint4 @offset";
     edits_.insert(*close, with_prefix(hidden, prefix_));
     if (!function.doesThisDeclarationHaveABody()) return;
     const auto body = position(function.getBody()->getBeginLoc());

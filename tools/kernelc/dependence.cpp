@@ -126,6 +126,14 @@ void add_dependence(const Analysis& analysis, const llvm::Value& value, core::De
   Walk(analysis, out).run(value);
 }
 
+void merge(core::Dependence& to, const core::Dependence& more) {
+  to.arguments |= more.arguments, to.sizes |= more.sizes, to.group_id |= more.group_id, to.local_id |= more.local_id;
+  to.data |= more.data, to.local_data |= more.local_data, to.floating |= more.floating, to.atomic |= more.atomic;
+  to.sources.insert(to.sources.end(), more.sources.begin(), more.sources.end());
+  std::sort(to.sources.begin(), to.sources.end());
+  to.sources.erase(std::unique(to.sources.begin(), to.sources.end()), to.sources.end());
+}
+
 core::Dependence dependence_of(const Analysis& analysis, const llvm::Value& value) {
   core::Dependence out;
   add_dependence(analysis, value, out);

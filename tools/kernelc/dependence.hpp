@@ -10,6 +10,7 @@ class Value;
 namespace heddle::kernelc {
 
 void add_dependence(const Analysis& analysis, const llvm::Value& value, core::Dependence& out);
+void merge(core::Dependence& to, const core::Dependence& more);
 core::Dependence dependence_of(const Analysis& analysis, const llvm::Value& value);
 
 // The argument that a pointer points into; -1 where it cannot be told. Memory of the work-item, of the group or of

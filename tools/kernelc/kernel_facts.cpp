@@ -12,7 +12,6 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Passes/PassBuilder.h>
 
 #include "tools/kernelc/access_facts.hpp"
 #include "tools/kernelc/control_facts.hpp"
@@ -119,18 +118,8 @@ std::map<std::string, KernelSyntax> kernel_syntax(clang::ASTContext& context, co
 }
 
 core::ProgramFacts program_facts(llvm::Module& module, std::map<std::string, KernelSyntax> syntax) {
-  lower(module);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-
+  Passes passes;
+  lower(module, passes);
   core::ProgramFacts out;
   for (llvm::Function& function : module) {
     if (function.isDeclaration() || function.getCallingConv() != llvm::CallingConv::SPIR_KERNEL) continue;
@@ -144,10 +133,10 @@ core::ProgramFacts program_facts(llvm::Module& module, std::map<std::string, Ker
     facts.local_memory = local_memory(module, function);
     read_required_group(function, facts);
     Analysis analysis{function,
-                      functions.getResult<llvm::ScalarEvolutionAnalysis>(function),
-                      functions.getResult<llvm::LoopAnalysis>(function),
-                      functions.getResult<llvm::DominatorTreeAnalysis>(function),
-                      functions.getResult<llvm::PostDominatorTreeAnalysis>(function),
+                      passes.functions.getResult<llvm::ScalarEvolutionAnalysis>(function),
+                      passes.functions.getResult<llvm::LoopAnalysis>(function),
+                      passes.functions.getResult<llvm::DominatorTreeAnalysis>(function),
+                      passes.functions.getResult<llvm::PostDominatorTreeAnalysis>(function),
                       facts,
                       {}};
     Formulas formulas(analysis);

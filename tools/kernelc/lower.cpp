@@ -1,11 +1,14 @@
 // The pass pipeline, and the lowering of work-item functions.
 #include "tools/kernelc/lower.hpp"
 
+#include <map>
+#include <tuple>
+
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/ModRef.h>
 
 #include "tools/kernelc/builtins.hpp"
@@ -13,22 +16,6 @@
 namespace heddle::kernelc {
 
 namespace {
-
-void run_passes(llvm::Module& module, const char* pipeline) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
-  passes.run(module, modules);
-}
 
 void make_pure(llvm::Function& function) {
   function.setDoesNotThrow();
@@ -94,7 +81,12 @@ class WorkItemFunctions {
   }
 
  private:
-  llvm::Value* ask(llvm::IRBuilder<>& b, const std::string& name, unsigned dimension) {
+  // Asked once, where the kernel begins: in a loop nobody would know that the answer is always the same.
+  llvm::Value* ask(llvm::IRBuilder<>& where, const std::string& name, unsigned dimension) {
+    llvm::Function& kernel = *where.GetInsertBlock()->getParent();
+    llvm::Value*& known = asked_[{&kernel, name, dimension}];
+    if (known) return known;
+    llvm::IRBuilder<> b(&kernel.getEntryBlock(), kernel.getEntryBlock().getFirstInsertionPt());
     auto* type = llvm::FunctionType::get(size_type(), {b.getInt32Ty()}, false);
     auto callee = module_.getOrInsertFunction("_Z" + std::to_string(name.size()) + name + "j", type);
     auto* function = llvm::cast<llvm::Function>(callee.getCallee());
@@ -102,7 +94,7 @@ class WorkItemFunctions {
     make_pure(*function);
     auto* call = b.CreateCall(callee, {b.getInt32(dimension)});
     call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
-    return call;
+    return known = call;
   }
   llvm::IntegerType* size_type() const {
     return llvm::IntegerType::get(module_.getContext(), module_.getDataLayout().getPointerSizeInBits(1));
@@ -124,6 +116,10 @@ class WorkItemFunctions {
     }
     if (name == "get_global_id") return b.CreateAdd(item(b, *d), ask(b, "get_global_offset", *d));
     if (name == "get_global_size") return global_size(b, *d);
+    for (const char* plain :
+         {"get_group_id", "get_local_id", "get_local_size", "get_num_groups", "get_global_offset"}) {
+      if (name == plain) return ask(b, name, *d);
+    }
     if (name == "get_enqueued_local_size") return ask(b, "get_local_size", *d);  // equal in uniform launches
     if (name == "get_global_linear_id")
       return b.CreateAdd(
@@ -138,20 +134,42 @@ class WorkItemFunctions {
   }
 
   llvm::Module& module_;
+  std::map<std::tuple<llvm::Function*, std::string, unsigned>, llvm::Value*> asked_;
 };
 
 }  // namespace
 
-void lower(llvm::Module& module) {
+Passes::Passes() {
+  builder_.registerModuleAnalyses(modules_);
+  builder_.registerCGSCCAnalyses(components_);
+  builder_.registerFunctionAnalyses(functions);
+  builder_.registerLoopAnalyses(loops_);
+  builder_.crossRegisterProxies(loops_, functions, components_, modules_);
+}
+
+void Passes::run(llvm::Module& module, const char* pipeline) {
+  llvm::ModulePassManager passes;
+  if (auto error = builder_.parsePassPipeline(passes, pipeline)) llvm::report_fatal_error(std::move(error), false);
+  passes.run(module, modules_);
+}
+
+void Passes::forget() {
+  functions.clear();
+  modules_.clear();
+}
+
+void lower(llvm::Module& module, Passes& passes) {
   mark_functions(module);
-  run_passes(module,
-             "always-inline,globaldce,function(sroa,early-cse<memssa>,simplifycfg,instcombine,scalarizer,"
-             "early-cse<memssa>,simplifycfg<hoist-common-insts;sink-common-insts>)");
+  passes.run(module, "always-inline,globaldce,function(sroa,early-cse,simplifycfg)");
   WorkItemFunctions(module).lower();
-  run_passes(module,
-             "function(early-cse<memssa>,loop-simplify,lcssa,loop-mssa(loop-rotate,licm),early-cse<memssa>,"
-             "loop(indvars),instcombine,early-cse<memssa>,simplifycfg<hoist-common-insts;sink-common-insts>,loop-"
-             "simplify,lcssa)");
+  passes.forget();
+  // Nothing here needs LLVM's alias analyses, which would cost more than the rest; and no indvars: it would rewrite the
+  // tests of loops into ones that say less.
+  passes.run(
+      module,
+      "function(scalarizer,early-cse,instsimplify,simplifycfg<hoist-common-insts;sink-common-insts>,loop-simplify,"
+      "lcssa,loop(loop-rotate),instcombine,early-cse,simplifycfg<hoist-common-insts;sink-common-insts>,loop-simplify,"
+      "lcssa)");
 }
 
 }  // namespace heddle::kernelc

@@ -1,14 +1,28 @@
 // Brings LLVM IR into the shape that the analyses understand.
 #pragma once
 
-namespace llvm {
-class Module;
-}
+#include <llvm/Passes/PassBuilder.h>
 
 namespace heddle::kernelc {
 
+// LLVM's passes and analyses, set up once for a module.
+class Passes {
+ public:
+  Passes();
+  void run(llvm::Module& module, const char* pipeline);
+  void forget();  // after a change that no pass made
+
+  llvm::FunctionAnalysisManager functions;
+
+ private:
+  llvm::LoopAnalysisManager loops_;
+  llvm::CGSCCAnalysisManager components_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::PassBuilder builder_;
+};
+
 // Everything inlined into the kernels, variables in registers, work-item functions expressed by group id, local id,
 // sizes and offset, loops rotated and simplified, vector arithmetic taken apart.
-void lower(llvm::Module& module);
+void lower(llvm::Module& module, Passes& passes);
 
 }  // namespace heddle::kernelc

@@ -45,7 +45,7 @@ std::string read() {
     } else {
       definition = "#define " + name + " " + name;
     }
-    out += "#ifndef " + name + "\n" + definition + "\n#endif\n";  // build options may have defined it
+    out += definition + "\n";
   }
   return out;
 }

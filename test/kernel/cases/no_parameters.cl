@@ -1,4 +1,4 @@
 //! expect nothing: uniform
-//! expect-box kernel void nothing(const ulong4 heddle_base
+//! expect-box kernel void nothing(const uint4 heddle_base
 kernel void nothing(void) {}
 kernel void nothing_either() {}
