@@ -51,10 +51,15 @@ class BoundKernel::Evaluation {
       : facts_(facts), grid_(grid), scalars_(std::move(scalars)) {
     for (const Symbol& symbol : facts_.symbols) values_.push_back(value_of(symbol));
     split_local_ids();
-    for (const AccessFacts& access : facts_.accesses) guards_.push_back(constraints_of(access));
     for (const LoopFacts& loop : facts_.loops) {
       auto& tests = tests_.emplace_back();
       if (loop.while_at_most_zero) add_constraint(*loop.while_at_most_zero, tests, 0);
+    }
+    // What is linear for the whole launch is so for every box of it.
+    const Ranges whole = ranges_of({{0, 0, 0}, grid_.groups});
+    for (const AccessFacts& access : facts_.accesses) {
+      places_.push_back(place_of(access, whole));
+      indices_.push_back(access.index ? linear(*access.index, whole) : std::nullopt);
     }
   }
 
@@ -65,9 +70,12 @@ class BoundKernel::Evaluation {
     std::vector<Touched> out(facts_.arguments.size());
     if (groups.empty()) return out;
     const Ranges ranges = ranges_of(groups);
+    std::vector<std::optional<State>> states(conditions_.size());
     for (std::size_t i = 0; i < facts_.accesses.size(); ++i) {
       const AccessFacts& access = facts_.accesses[i];
-      const ByteRanges bytes = evaluate(access, guards_[i], ranges);
+      auto& state = states[places_[i]];
+      if (!state) state = solve(conditions_[places_[i]], ranges);
+      const ByteRanges bytes = evaluate(access, indices_[i], *state);
       for (std::size_t a = 0; a < out.size(); ++a) {
         const AddressSpace space = facts_.arguments[a].space;
         const bool memory =
@@ -358,22 +366,44 @@ class BoundKernel::Evaluation {
 
   // --- guards ---
 
-  struct Constraints {
-    std::vector<Polynomial> at_most_zero, not_zero;
+  struct Constraint {
+    Polynomial value;
+    std::optional<Linear> form;  // where it is linear for the whole launch
+  };
+
+  // When an access happens; accesses in the same place of a kernel share this.
+  struct Conditions {
+    const AccessFacts* first;  // that happens so
+    std::vector<Constraint> at_most_zero;
+    std::vector<Polynomial> not_zero;
     bool opaque = false;  // there are others
   };
 
-  Constraints constraints_of(const AccessFacts& access) const {
-    Constraints out;
+  // The place in conditions_ of an access.
+  std::size_t place_of(const AccessFacts& access, const Ranges& whole) {
+    const auto same = [](const Guard& a, const Guard& b) { return a.kind == b.kind && a.value == b.value; };
+    for (std::size_t i = 0; i < conditions_.size(); ++i) {
+      const AccessFacts& other = *conditions_[i].first;
+      if (other.guards_suffice == access.guards_suffice && other.loops == access.loops &&
+          std::equal(other.guards.begin(), other.guards.end(), access.guards.begin(), access.guards.end(), same))
+        return i;
+    }
+    Conditions& out = conditions_.emplace_back();
+    out.first = &access;
+    std::vector<Polynomial> at_most_zero;
     for (const Guard& guard : access.guards) {
       if (guard.kind == GuardKind::at_most_zero)
-        add_constraint(guard.value, out.at_most_zero, 0);
+        add_constraint(guard.value, at_most_zero, 0);
       else if (guard.kind == GuardKind::not_zero)
         out.not_zero.push_back(guard.value);
       else
         out.opaque = true;
     }
-    return out;
+    for (Polynomial& p : at_most_zero) {
+      auto form = linear(p, whole);
+      out.at_most_zero.push_back({std::move(p), std::move(form)});
+    }
+    return conditions_.size() - 1;
   }
 
   // x <= min(a, b) is x <= a and x <= b; likewise max(a, b) <= x.
@@ -442,6 +472,7 @@ class BoundKernel::Evaluation {
     std::vector<Counter> counters;  // as access.loops
     bool exact = true;              // so far, the points are exactly those of `ranges`
     bool never = false;             // the access does not happen
+    std::vector<Linear> open;       // bounds that the ranges of the variables do not hold already
   };
 
   // Bounds a loop's counter. True if that is done.
@@ -485,35 +516,38 @@ class BoundKernel::Evaluation {
     });
   }
 
-  void apply_guards(const AccessFacts& access, const Constraints& guards, State& state) const {
+  void apply_guards(const Conditions& conditions, State& state) const {
     state.ranges.bounds.clear();
-    state.exact = access.guards_suffice && !guards.opaque;
+    state.exact = conditions.first->guards_suffice && !conditions.opaque;
     auto bound = [&](const Linear& form) {
       const auto values = core::interval(form, state.ranges);
       if (values && values->high <= 0) return;
       state.never |= !narrow(form, state.ranges);
       state.ranges.bounds.push_back(form);
     };
-    for (const Polynomial& guard : guards.at_most_zero) {
-      if (const auto form = linear(guard, state.ranges)) {
+    for (const Constraint& guard : conditions.at_most_zero) {
+      if (guard.form) {
+        bound(*guard.form);
+      } else if (const auto form = linear(guard.value, state.ranges)) {
         bound(*form);
-      } else if (const auto test = unsigned_test(guard, state.ranges)) {
+      } else if (const auto test = unsigned_test(guard.value, state.ranges)) {
         bound(test->first);
         bound(test->second);
-      } else if (const auto values = interval(guard, state.ranges); values && values->low > 0) {
+      } else if (const auto values = interval(guard.value, state.ranges); values && values->low > 0) {
         state.never = true;
       } else if (!values || values->high > 0) {
         state.exact = false;
       }
     }
-    for (const Polynomial& guard : guards.not_zero) {
+    for (const Polynomial& guard : conditions.not_zero) {
       const auto values = interval(guard, state.ranges);
       if (values && values->low == 0 && values->high == 0) state.never = true;
       if (!values || (values->low <= 0 && values->high >= 0)) state.exact = false;
     }
-    for (std::size_t i = 0; i < access.loops.size(); ++i) {
+    const std::vector<int>& loops = conditions.first->loops;
+    for (std::size_t i = 0; i < loops.size(); ++i) {
       if (state.counters[i].uniform || !state.counters[i].tested) continue;
-      for (const Polynomial& test : tests_[static_cast<std::size_t>(access.loops[i])]) {
+      for (const Polynomial& test : tests_[static_cast<std::size_t>(loops[i])]) {
         if (const auto form = linear(test, state.ranges))
           bound(*form);
         else
@@ -522,60 +556,61 @@ class BoundKernel::Evaluation {
     }
   }
 
-  ByteRanges evaluate(const AccessFacts& access, const Constraints& guards, const Ranges& ranges) const {
-    const ByteRanges unknown{Certainty::unknown, {}};
+  // The points at which accesses under these conditions happen.
+  State solve(const Conditions& conditions, const Ranges& ranges) const {
+    const std::vector<int>& loops = conditions.first->loops;
     State state;
     state.ranges = ranges;
-    state.counters.resize(access.loops.size());
+    state.counters.resize(loops.size());
     // Guards make loops countable and the other way round; each round only narrows, so ending early is safe.
-    for (int round = 0; round < 3 && !state.never; ++round) {
+    for (int round = 0; round < 8 && !state.never; ++round) {
       const auto before = state.ranges.variables;
-      apply_guards(access, guards, state);
-      if (state.never) break;
-      for (std::size_t i = 0; i < access.loops.size(); ++i) {
-        const auto variable = static_cast<std::size_t>(loop_variable + access.loops[i]);
-        if (!state.ranges[variable]) bound_loop(access.loops[i], state.counters[i], state);
+      apply_guards(conditions, state);
+      for (std::size_t i = 0; i < loops.size() && !state.never; ++i) {
+        if (!state.ranges[static_cast<std::size_t>(loop_variable + loops[i])])
+          bound_loop(loops[i], state.counters[i], state);
       }
       if (state.ranges.variables == before) break;
     }
-    if (!state.never) apply_guards(access, guards, state);
+    if (state.never) return state;
+    for (Linear& form : state.ranges.bounds) fix(form, state.ranges);
+    // Those that narrowing has done all of need no further care.
+    std::vector<Linear> left;
+    for (const Linear& form : state.ranges.bounds) {
+      const auto values = interval_by_variables(form, state.ranges);
+      if (!values || values->high > 0) left.push_back(form);
+    }
+    state.open = std::move(left);
+    return state;
+  }
+
+  ByteRanges evaluate(const AccessFacts& access, const std::optional<Linear>& known_index, const State& state) const {
+    const ByteRanges unknown{Certainty::unknown, {}};
     if (state.never) return {};
     if (!access.index) return unknown;
-
-    const auto index = linear(*access.index, state.ranges);
+    const auto index = known_index ? known_index : linear(*access.index, state.ranges);
     if (!index) {
       const auto values = interval(*access.index, state.ranges);
-      const auto length = values ? add(values->high, access.bytes) : std::nullopt;
-      const auto run = length && values->low > std::numeric_limits<std::int64_t>::min() / 2 ? add(*length, -values->low)
-                                                                                            : std::nullopt;
-      if (!run) return unknown;
-      return {Certainty::may, {Run{values->low, *run, {}}}};
+      const auto end = values ? add(values->high, access.bytes) : std::nullopt;
+      const auto least = std::numeric_limits<std::int64_t>::min();
+      const auto length = end && values->low > least ? add(*end, -values->low) : std::nullopt;
+      if (!length) return unknown;
+      return {Certainty::may, {Run{values->low, *length, {}}}};
     }
-    if (!core::interval(*index, state.ranges)) return unknown;  // a loop that nobody can count
-    check_loops(access, *index, state);
-    // Guards of a single variable are done when narrowing is; every step makes a range smaller by at least one, but
-    // usually two rounds do.
-    for (int round = 0; round < 8; ++round) {
-      const auto before = state.ranges.variables;
-      for (const Linear& bound : state.ranges.bounds) {
-        if (!narrow(bound, state.ranges)) return {};
-      }
-      if (state.ranges.variables == before) break;
-    }
-    return image(*index, access.bytes, state);
+    if (!interval_by_variables(*index, state.ranges)) return unknown;  // a loop that nobody can count
+    return image(*index, access.bytes, state, state.exact && loops_are_exact(access, *index, state));
   }
 
   // Every iteration that the counter's range has must happen, if it matters which.
-  void check_loops(const AccessFacts& access, const Linear& index, State& state) const {
+  bool loops_are_exact(const AccessFacts& access, const Linear& index, const State& state) const {
     for (std::size_t i = 0; i < access.loops.size(); ++i) {
       const int variable = loop_variable + access.loops[i];
-      const bool matters = index.coefficient(variable) != 0 ||
-                           std::any_of(state.ranges.bounds.begin(), state.ranges.bounds.end(),
-                                       [&](const Linear& b) { return b.coefficient(variable) != 0; });
-      const LoopFacts& loop = facts_.loops[static_cast<std::size_t>(access.loops[i])];
-      if (!loop.single_exit || (matters && !state.counters[i].uniform && !state.counters[i].tested))
-        state.exact = false;
+      const auto has = [&](const Linear& form) { return form.coefficient(variable) != 0; };
+      const bool matters = has(index) || std::any_of(state.ranges.bounds.begin(), state.ranges.bounds.end(), has);
+      if (!facts_.loops[static_cast<std::size_t>(access.loops[i])].single_exit) return false;
+      if (matters && !state.counters[i].uniform && !state.counters[i].tested) return false;
     }
+    return true;
   }
 
   // Variables that guard and index only know in one combination: `unit` takes every whole value of `range`.
@@ -585,15 +620,12 @@ class BoundKernel::Evaluation {
     bool dense = true;
   };
 
-  ByteRanges image(Linear index, int bytes, State& state) const {
+  ByteRanges image(Linear index, int bytes, const State& state, bool exact) const {
     Interval clip{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
     std::vector<Compound> compounds;
     fix(index, state.ranges);
-    for (Linear& bound : state.ranges.bounds) {
-      fix(bound, state.ranges);
-      const auto values = interval_by_variables(bound, state.ranges);
-      if (values && values->high <= 0) continue;  // narrowing has done all of it
-      if (bound.terms.size() < 2 || !combine(bound, index, state.ranges, compounds, clip)) state.exact = false;
+    for (const Linear& bound : state.open) {
+      if (bound.terms.size() < 2 || !combine(bound, index, state.ranges, compounds, clip)) exact = false;
     }
     // One compound that is no full interval can still be cut where it is all of the index.
     std::vector<std::pair<std::int64_t, Interval>> steps;  // coefficient, range
@@ -608,7 +640,7 @@ class BoundKernel::Evaluation {
     }
     for (const auto& [variable, coefficient] : left.terms)
       steps.emplace_back(coefficient, *state.ranges[static_cast<std::size_t>(variable)]);
-    return lay_out(index.constant, bytes, std::move(steps), clip, state.exact);
+    return lay_out(index.constant, bytes, std::move(steps), clip, exact);
   }
 
   // Variables of one value become constants.
@@ -727,9 +759,11 @@ class BoundKernel::Evaluation {
   const KernelFacts& facts_;
   const Grid grid_;
   const std::vector<std::vector<std::byte>> scalars_;
-  std::vector<std::optional<Linear>> values_;   // of the symbols
-  Index split_{0, 0, 0};                        // width by which a local id is split; 0: it is not
-  std::vector<Constraints> guards_;             // of the accesses
+  std::vector<std::optional<Linear>> values_;  // of the symbols
+  Index split_{0, 0, 0};                       // width by which a local id is split; 0: it is not
+  std::vector<Conditions> conditions_;
+  std::vector<std::size_t> places_;             // of the accesses, in conditions_
+  std::vector<std::optional<Linear>> indices_;  // of the accesses, where linear for the whole launch
   std::vector<std::vector<Polynomial>> tests_;  // of the loops: at most zero, in all iterations but perhaps the first
 };
 
