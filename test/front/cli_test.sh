@@ -5,7 +5,7 @@ heddle=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_DATA_HOME=$work/data XDG_CACHE_HOME=$work/cache
-unset OCL_ICD_FILENAMES HEDDLE_DEVICES HEDDLE_STORE HEDDLE_CACHE HEDDLE_CACHE_LIMIT HEDDLE_LOG HEDDLE_TRACE
+unset OCL_ICD_FILENAMES HEDDLE_DEVICES HEDDLE_STORE HEDDLE_CACHE HEDDLE_CACHE_LIMIT HEDDLE_LOG HEDDLE_TRACE HEDDLE_KERNELC
 failures=0
 
 # expect CODE PATTERN COMMAND...: the exit code, and a pattern that standard output and error together must hold.
@@ -34,11 +34,29 @@ json() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert eva
 
 expect 0 '^heddle [0-9]+\.[0-9]+\.[0-9]+$' "$heddle" --version
 expect 0 'HEDDLE_DEVICES' "$heddle" --help
-for command in devices demo bench profile; do expect 0 'Usage' "$heddle" "$command" --help; done
+for command in analyze devices demo bench profile; do expect 0 'Usage' "$heddle" "$command" --help; done
 for command in list show export import forget; do expect 0 'Usage' "$heddle" profile "$command" --help; done
 expect 2 "no command 'nosuch'; there are: " "$heddle" nosuch
 expect 2 'heddle|--help' "$heddle"
 expect 2 '--nosuch' "$heddle" devices --nosuch
+
+cat >"$work/k.cl" <<'CL'
+#include "n.h"
+kernel void k(global int* out, int n) { int i = get_global_id(0); if (i < n) out[i] = N * get_group_id(0); }
+CL
+echo '#define N 7' >"$work/n.h"
+expect 0 'writes  out\[x\] where x < n' "$heddle" analyze "$work/k.cl"
+expect 0 'can be cut: in box form' "$heddle" analyze "$work/k.cl"
+expect 0 'heddle_base' "$heddle" analyze "$work/k.cl" --emit box
+expect 0 'no kernels' "$heddle" analyze "$work/n.h"
+expect 0 'kernel late' "$heddle" analyze - -- -DNAME=late "-D TEXT(a)=a b" <<<'kernel void NAME() {}'
+expect 1 'source has errors' "$heddle" analyze - <<<'kernel void k() { nonsense; }'
+expect 1 'no kernel compiler' env HEDDLE_KERNELC=off "$heddle" analyze "$work/k.cl"
+expect 1 'cannot be started' env HEDDLE_CACHE=off HEDDLE_KERNELC=/nowhere "$heddle" analyze "$work/k.cl"
+expect 2 'cannot be read' "$heddle" analyze "$work/nosuch.cl"
+expect 2 '--emit' "$heddle" analyze "$work/k.cl" --emit nosuch
+"$heddle" analyze "$work/k.cl" --json >"$work/facts.json" || failures=$((failures + 1))
+json "$work/facts.json" 'd["kernels"][0]["name"] == "k" and d["kernels"][0]["answers"]["can_be_cut"]'
 
 expect 0 'cpu' "$heddle" devices
 "$heddle" devices --json >"$work/devices.json" || failures=$((failures + 1))

@@ -40,7 +40,8 @@ struct Case {
   std::string name, text, options, entry;
   std::vector<core::Index> locals;
   core::Index groups{1, 1, 1}, offset{0, 0, 0};
-  bool any_grid = true;  // fewer groups than `groups` are as good
+  bool one_group = false;  // groups race for the same bytes: only boxes of one group have one outcome
+  bool any_grid = true;    // fewer groups than `groups` are as good
   int dimensions = 1;
   std::vector<CaseArgument> arguments;
   bool may_not_build = false;
