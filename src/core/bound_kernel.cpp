@@ -51,15 +51,31 @@ class BoundKernel::Evaluation {
       : facts_(facts), grid_(grid), scalars_(std::move(scalars)) {
     for (const Symbol& symbol : facts_.symbols) values_.push_back(value_of(symbol));
     split_local_ids();
-    for (const LoopFacts& loop : facts_.loops) {
-      auto& tests = tests_.emplace_back();
-      if (loop.while_at_most_zero) add_constraint(*loop.while_at_most_zero, tests, 0);
+    // Loops that count the same in all of the launch need not be counted again for every box.
+    for (std::size_t l = 0; l < facts_.loops.size(); ++l) {
+      const auto last =
+          facts_.loops[l].last ? interval(*facts_.loops[l].last, ranges_of({{0, 0, 0}, grid_.groups})) : std::nullopt;
+      lasts_.push_back(last && last->low == last->high && last->low >= 0 ? std::optional(last->low) : std::nullopt);
     }
     // What is linear for the whole launch is so for every box of it.
     const Ranges whole = ranges_of({{0, 0, 0}, grid_.groups});
+    for (const LoopFacts& loop : facts_.loops) {
+      std::vector<Polynomial> tests;
+      if (loop.while_at_most_zero) add_constraint(*loop.while_at_most_zero, tests, 0);
+      tests_.push_back(constraints(std::move(tests), whole));
+    }
     for (const AccessFacts& access : facts_.accesses) {
       places_.push_back(place_of(access, whole));
       indices_.push_back(access.index ? linear(*access.index, whole) : std::nullopt);
+    }
+    // An index is only asked for where its access happens, and a box's points are among those of the whole launch:
+    // narrowing keeps the order of sets.
+    std::vector<std::optional<State>> states(conditions_.size());
+    for (std::size_t i = 0; i < facts_.accesses.size(); ++i) {
+      if (indices_[i] || !facts_.accesses[i].index) continue;
+      auto& state = states[places_[i]];
+      if (!state) state = solve(conditions_[places_[i]], whole);
+      if (!state->never) indices_[i] = linear(*facts_.accesses[i].index, state->ranges);
     }
   }
 
@@ -140,6 +156,9 @@ class BoundKernel::Evaluation {
       const std::int64_t part = split_[d] ? split_[d] : grid_.local[d];
       out[local_variable + d] = Interval{0, part - 1};
       out[quotient_variable + d] = Interval{0, grid_.local[d] / part - 1};
+    }
+    for (std::size_t l = 0; l < lasts_.size(); ++l) {
+      if (lasts_[l]) out[static_cast<std::size_t>(loop_variable) + l] = Interval{0, *lasts_[l]};
     }
     return out;
   }
@@ -399,11 +418,17 @@ class BoundKernel::Evaluation {
       else
         out.opaque = true;
     }
-    for (Polynomial& p : at_most_zero) {
-      auto form = linear(p, whole);
-      out.at_most_zero.push_back({std::move(p), std::move(form)});
-    }
+    out.at_most_zero = constraints(std::move(at_most_zero), whole);
     return conditions_.size() - 1;
+  }
+
+  std::vector<Constraint> constraints(std::vector<Polynomial> polynomials, const Ranges& whole) const {
+    std::vector<Constraint> out;
+    for (Polynomial& p : polynomials) {
+      auto form = linear(p, whole);
+      out.push_back({std::move(p), std::move(form)});
+    }
+    return out;
   }
 
   // x <= min(a, b) is x <= a and x <= b; likewise max(a, b) <= x.
@@ -488,7 +513,7 @@ class BoundKernel::Evaluation {
     }
     if (!counter.uniform && facts.while_at_most_zero && conditions_hold(facts, state.ranges)) {
       counter.tested = facts.tested_first;
-      for (const Polynomial& test : tests_[static_cast<std::size_t>(loop)]) {
+      for (const Constraint& test : tests_[static_cast<std::size_t>(loop)]) {
         if (const auto high = largest_iteration(test, static_cast<int>(variable), state.ranges))
           range = Interval{0, range ? std::min(range->high, *high) : *high};
       }
@@ -499,8 +524,8 @@ class BoundKernel::Evaluation {
   }
 
   // The last iteration that a loop's test lets happen.
-  std::optional<std::int64_t> largest_iteration(const Polynomial& test, int counter, const Ranges& ranges) const {
-    auto form = linear(test, ranges);
+  std::optional<std::int64_t> largest_iteration(const Constraint& test, int counter, const Ranges& ranges) const {
+    auto form = test.form ? test.form : linear(test.value, ranges);
     const std::int64_t step = form ? form->coefficient(counter) : 0;
     if (step <= 0) return std::nullopt;
     std::erase_if(form->terms, [&](const auto& term) { return term.first == counter; });
@@ -547,8 +572,10 @@ class BoundKernel::Evaluation {
     const std::vector<int>& loops = conditions.first->loops;
     for (std::size_t i = 0; i < loops.size(); ++i) {
       if (state.counters[i].uniform || !state.counters[i].tested) continue;
-      for (const Polynomial& test : tests_[static_cast<std::size_t>(loops[i])]) {
-        if (const auto form = linear(test, state.ranges))
+      for (const Constraint& test : tests_[static_cast<std::size_t>(loops[i])]) {
+        if (test.form)
+          bound(*test.form);
+        else if (const auto form = linear(test.value, state.ranges))
           bound(*form);
         else
           state.exact = false;
@@ -562,6 +589,8 @@ class BoundKernel::Evaluation {
     State state;
     state.ranges = ranges;
     state.counters.resize(loops.size());
+    for (std::size_t i = 0; i < loops.size(); ++i)
+      state.counters[i].uniform = lasts_[static_cast<std::size_t>(loops[i])].has_value();
     // Guards make loops countable and the other way round; each round only narrows, so ending early is safe.
     for (int round = 0; round < 8 && !state.never; ++round) {
       const auto before = state.ranges.variables;
@@ -759,12 +788,13 @@ class BoundKernel::Evaluation {
   const KernelFacts& facts_;
   const Grid grid_;
   const std::vector<std::vector<std::byte>> scalars_;
-  std::vector<std::optional<Linear>> values_;  // of the symbols
-  Index split_{0, 0, 0};                       // width by which a local id is split; 0: it is not
+  std::vector<std::optional<Linear>> values_;       // of the symbols
+  Index split_{0, 0, 0};                            // width by which a local id is split; 0: it is not
+  std::vector<std::optional<std::int64_t>> lasts_;  // of loops: their last iteration where it is the same everywhere
   std::vector<Conditions> conditions_;
   std::vector<std::size_t> places_;             // of the accesses, in conditions_
   std::vector<std::optional<Linear>> indices_;  // of the accesses, where linear for the whole launch
-  std::vector<std::vector<Polynomial>> tests_;  // of the loops: at most zero, in all iterations but perhaps the first
+  std::vector<std::vector<Constraint>> tests_;  // of the loops: at most zero, in all iterations but perhaps the first
 };
 
 BoundKernel::BoundKernel(const KernelFacts& facts, const Grid& grid, std::vector<std::vector<std::byte>> scalars) {
