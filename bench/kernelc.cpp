@@ -150,8 +150,8 @@ std::vector<Row> analysis(Context& context) {
   };
   once(cold), once(warm);
   return context.interleave("",
-                            {{"facts and box form of a 100-line kernel, cold", "ms", [&] { return once(cold); }},
-                             {"facts and box form of a 100-line kernel, warm", "ms", [&] { return once(warm); }}},
+                            {{"facts, box form of 100 lines, cold", "ms", [&] { return once(cold); }},
+                             {"facts, box form of 100 lines, warm", "ms", [&] { return once(warm); }}},
                             context.options.quick ? 11 : 41);
 }
 

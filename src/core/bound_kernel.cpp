@@ -63,6 +63,7 @@ class BoundKernel::Evaluation {
       std::vector<Polynomial> tests;
       if (loop.while_at_most_zero) add_constraint(*loop.while_at_most_zero, tests, 0);
       tests_.push_back(constraints(std::move(tests), whole));
+      countable_.push_back(conditions_hold(loop, whole));
     }
     for (const AccessFacts& access : facts_.accesses) {
       places_.push_back(place_of(access, whole));
@@ -505,17 +506,18 @@ class BoundKernel::Evaluation {
     const LoopFacts& facts = facts_.loops[static_cast<std::size_t>(loop)];
     const auto variable = static_cast<std::size_t>(loop_variable + loop);
     std::optional<Interval> range;
-    if (facts.last) {
-      if (const auto last = interval(*facts.last, state.ranges); last && last->low >= 0) {
-        range = Interval{0, last->high};
-        counter.uniform = last->low == last->high;
-      }
-    }
-    if (!counter.uniform && facts.while_at_most_zero && conditions_hold(facts, state.ranges)) {
-      counter.tested = facts.tested_first;
+    auto at_most = [&](std::int64_t high) { range = Interval{0, range ? std::min(range->high, high) : high}; };
+    const bool countable = countable_[static_cast<std::size_t>(loop)] || conditions_hold(facts, state.ranges);
+    if (facts.while_at_most_zero && countable) {
       for (const Constraint& test : tests_[static_cast<std::size_t>(loop)]) {
-        if (const auto high = largest_iteration(test, static_cast<int>(variable), state.ranges))
-          range = Interval{0, range ? std::min(range->high, *high) : *high};
+        if (const auto high = largest_iteration(test, static_cast<int>(variable), state.ranges)) at_most(*high);
+      }
+      counter.tested = range && facts.tested_first;
+    }
+    if (!counter.tested && facts.last) {
+      if (const auto last = interval(*facts.last, state.ranges); last && last->low >= 0) {
+        at_most(last->high);
+        counter.uniform = last->low == last->high;
       }
     }
     if (!range) return false;
@@ -794,6 +796,7 @@ class BoundKernel::Evaluation {
   std::vector<Conditions> conditions_;
   std::vector<std::size_t> places_;             // of the accesses, in conditions_
   std::vector<std::optional<Linear>> indices_;  // of the accesses, where linear for the whole launch
+  std::vector<bool> countable_;                 // loops whose conditions hold in all of the launch
   std::vector<std::vector<Constraint>> tests_;  // of the loops: at most zero, in all iterations but perhaps the first
 };
 
