@@ -32,6 +32,10 @@ bool fits_box_form(const Grid& whole);
 // InternalError where the launch does not fit, or the box is empty or not inside it.
 BoxLaunch box_launch(const Grid& whole, const Box& groups);
 
+// Build option without which a form tests the count: faster on PoCL for kernels without barriers, but such a form
+// cannot be prepared by a count of zero.
+inline constexpr const char* uncounted_option = "-DHEDDLE_UNCOUNTED";
+
 // One group that does nothing but what comes before the kernel's body, in the given launch's group size: prepares a
 // form.
 BoxLaunch preparing_launch(const Grid& whole);
