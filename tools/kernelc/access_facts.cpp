@@ -99,7 +99,7 @@ class Collector {
       prototype.loops.insert(prototype.loops.begin(), analysis_.loop_numbers.at(loop));
     std::vector<int> arguments = {pointed.argument};
     if (pointed.index && precise && !is_image(pointed.argument))
-      prototype.index = formulas_.sum(*pointed.index, further);
+      prototype.index = formulas_.wrap(formulas_.sum(*pointed.index, further), pointer_bits(), true);
     else
       arguments = targets(pointer);
     for (int argument : arguments) {
@@ -113,6 +113,8 @@ class Collector {
     return argument >= 0 &&
            analysis_.facts.arguments[static_cast<std::size_t>(argument)].space == core::AddressSpace::image;
   }
+
+  unsigned pointer_bits() const { return analysis_.function.getParent()->getDataLayout().getPointerSizeInBits(1); }
 
   int store_size(llvm::Type* type) const {
     return static_cast<int>(analysis_.function.getParent()->getDataLayout().getTypeStoreSize(type).getFixedValue());
@@ -152,6 +154,7 @@ class Collector {
     if (auto* copy = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&call)) return visit_copy(*copy);
     if (llvm::isa<llvm::IntrinsicInst>(call))
       return;  // the rest of LLVM's own either compute or say something about a place
+    if (call.getCalledFunction() && !call.getCalledFunction()->isDeclaration()) return visit_recursion(call);
     const std::string name = builtin_name(call);
     if (is_atomic(name)) return visit_atomic(call, name);
     if (const auto move = vector_move(call, name)) return visit_vector_move(call, name, *move);
@@ -172,6 +175,21 @@ class Collector {
     }
     if (call.getCalledFunction() == nullptr)
       analysis_.facts.obstacles.push_back("calls through something that cannot be told");
+  }
+
+  // A function that could not be inlined, so it calls itself. It may hold pointers that are not among its arguments.
+  void visit_recursion(const llvm::CallInst& call) {
+    const std::string name = builtin_name(call);
+    add_obstacle("'" + name + "' calls itself");
+    for (AccessKind kind : {AccessKind::read, AccessKind::write}) {
+      AccessFacts access;
+      access.kind = kind;
+      access.operation = name;
+      access.address.data = true;
+      access.address.sources = {-1};
+      access.guards = {{core::GuardKind::opaque, {}}};
+      analysis_.facts.accesses.push_back(std::move(access));
+    }
   }
 
   void add_through(llvm::Value* pointer, const llvm::Instruction& at, AccessKind kind, const std::string& what) {

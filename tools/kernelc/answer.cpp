@@ -37,6 +37,7 @@ std::string work(const Json& request) {
   const bool pretty = request.value("pretty", false);
   std::string log;
   if (program.source.find('\0') != std::string::npos) return line(refused("the source holds a byte of value zero"));
+  if (program.options.standard.find("++") != std::string::npos) return line(refused("C++ for OpenCL is not analysed"));
   const auto text = preprocess(program, log);
   if (!text) return line(refused(log.empty() ? "it cannot be preprocessed" : log));
 
