@@ -100,6 +100,13 @@ Result<std::vector<OwnedSubDevice>> cut(const Chosen& found, int parts) {
   return out;
 }
 
+// Heddle's driver under another name would go round in circles.
+bool is_heddle(const Platform& platform) {
+  char suffix[16] = "";
+  platform.cl(&Slots::clGetPlatformInfo, platform.handle, CL_PLATFORM_ICD_SUFFIX_KHR, sizeof suffix, suffix, nullptr);
+  return std::string(suffix) == "HEDDLE";
+}
+
 }  // namespace
 
 std::vector<Selector> parse_selectors(const std::string& text) {
@@ -129,7 +136,8 @@ std::vector<Selector> parse_selectors(const std::string& text) {
 Choice choose_devices(const core::Settings& settings, const core::Lookup& environment) {
   const std::vector<Selector> selectors = parse_selectors(settings.devices);
   Choice choice;
-  const std::vector<Platform> platforms = load_platforms(driver_libraries(environment), choice.problems);
+  std::vector<Platform> platforms = load_platforms(driver_libraries(environment), choice.problems);
+  std::erase_if(platforms, is_heddle);
   const std::vector<Chosen> found = find_devices(platforms, choice.problems);
 
   std::vector<int> parts(found.size(), 0);  // 0: not chosen
@@ -171,6 +179,13 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
   }
   for (const std::string& problem : choice.problems) core::log_once(core::LogLevel::warn, problem);
   return choice;
+}
+
+const Chosen& primary_of(const std::vector<Chosen>& devices) {
+  static constexpr Kind order[] = {Kind::gpu, Kind::accelerator, Kind::cpu};
+  const auto rank = [](const Chosen& c) { return std::find(std::begin(order), std::end(order), c.info.kind); };
+  return *std::min_element(devices.begin(), devices.end(),
+                           [&](const Chosen& a, const Chosen& b) { return rank(a) < rank(b); });
 }
 
 }  // namespace heddle::device

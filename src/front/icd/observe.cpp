@@ -149,9 +149,10 @@ std::string report_text(Observer& o) {
 
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-void start_observing(const core::Settings& settings) {
+void start_observing(const core::Settings& settings, const Device& primary) {
   Observer& o = observer();
   o.report = settings.report;
+  o.device = &primary;
   if (!settings.trace.empty()) {
     try {
       o.trace = new report::TraceFile(with_process_number(settings.trace));
@@ -170,20 +171,18 @@ void observe(const Queue& queue, const Work& work, Nanoseconds begin, cl_event i
   bool many = false;
   {
     std::lock_guard lock(o.mutex);
-    o.device = &queue.device;
     o.pending.push_back({inner, &queue.device, work.kind, std::string(work.name), work.bytes, begin});
     many = o.pending.size() % 1024 == 0;
   }
   if (many) collect();
 }
 
-void observe_build(const Device& device, Nanoseconds begin) {
+void observe_build(Nanoseconds begin) {
   if (!observing()) return;
   const Nanoseconds time = now() - begin;
   if (core::TraceSink* sink = core::trace()) sink->add({core::TraceKind::build, "host", "build", "", begin, time});
   Observer& o = observer();
   std::lock_guard lock(o.mutex);
-  o.device = &device;
   ++o.builds.times;
   o.builds.time += time;
 }
@@ -213,7 +212,7 @@ void finish_observing() {
   Observer& o = observer();
   if (o.trace) o.trace->close();
   std::lock_guard lock(o.mutex);
-  if (!o.report || !o.device) return;
+  if (!o.report) return;
   for (const Pending& p : o.pending) {
     if (Tally* tally = o.of(p.kind, p.name)) ++tally->times, ++tally->untimed, tally->bytes += p.bytes;
   }

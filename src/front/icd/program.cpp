@@ -160,7 +160,7 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
     const auto begin = now();
     const cl_int code = pass<&Slots::clBuildProgram>(program.inner, targets.count(), targets.inner.data(),
                                                      options_for(*targets.first, options).c_str(), nullptr, nullptr);
-    observe_build(*targets.first, begin);
+    observe_build(begin);
     return notify_of(program, code, CL_BUILD_PROGRAM_FAILURE, notify, user);
   });
 }
@@ -180,7 +180,7 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
     const cl_int code = pass<&Slots::clCompileProgram>(
         program.inner, targets.count(), targets.inner.data(), options_for(*targets.first, options).c_str(), headers,
         headers ? inner_headers.data() : nullptr, header_names, nullptr, nullptr);
-    observe_build(*targets.first, begin);
+    observe_build(begin);
     return notify_of(program, code, CL_COMPILE_PROGRAM_FAILURE, notify, user);
   });
 }
@@ -204,7 +204,7 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
     cl_int failed = CL_SUCCESS;
     const cl_program inner = pass<&Slots::clLinkProgram>(context.inner, targets.count(), targets.inner.data(), options,
                                                          inputs, inner_inputs.data(), nullptr, nullptr, &failed);
-    observe_build(*targets.first, begin);
+    observe_build(begin);
     if (!inner) return failed == CL_SUCCESS ? CL_LINK_PROGRAM_FAILURE : failed;
     auto* program = new Program(context, inner, std::move(ours));
     made = handle_of(*program);

@@ -1,7 +1,6 @@
 // Begin and end of the driver's life in a process.
 #include "front/icd/runtime.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include <pthread.h>
@@ -20,23 +19,6 @@ std::optional<std::string> from_environment(const std::string& variable) {
   const char* value = std::getenv(variable.c_str());
   if (!value) return std::nullopt;
   return value;
-}
-
-// Which of the chosen devices a program gets: a GPU before anything else, and the first of its kind.
-const device::Chosen& primary_of(const std::vector<device::Chosen>& devices) {
-  const auto rank = [](const device::Chosen& d) {
-    switch (d.info.kind) {
-      case device::Kind::gpu:
-        return 0;
-      case device::Kind::accelerator:
-        return 1;
-      case device::Kind::cpu:
-        return 2;
-    }
-    return 3;
-  };
-  return *std::min_element(devices.begin(), devices.end(),
-                           [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
 }
 
 void at_exit() {
@@ -59,13 +41,13 @@ Runtime* start() {
       core::log_once(core::LogLevel::warn, "there is no OpenCL device below Heddle, so it offers none");
       return runtime;
     }
-    const device::Chosen& primary = primary_of(choice->devices);
+    const device::Chosen& primary = device::primary_of(choice->devices);
     const bool all = show == "all";
     runtime->devices.push_back(new Device(primary, true, all ? "Heddle on " + primary.info.name : primary.info.name));
     for (const device::Chosen& real : choice->devices) {
       if (all) runtime->devices.push_back(new Device(real, false, real.info.name));
     }
-    if (runtime->settings.active) start_observing(runtime->settings);
+    if (runtime->settings.active) start_observing(runtime->settings, *runtime->devices[0]);
   } catch (const std::exception& error) {
     core::log_once(core::LogLevel::warn, error.what());
     runtime->devices.clear();
