@@ -32,6 +32,7 @@ struct State {
   std::deque<std::function<void()>> calls;
   std::map<std::uintptr_t, Watch> watched;  // in the order in which they were asked for
   std::uintptr_t last = 0;
+  std::timed_mutex inside;  // held by the thread while it calls an inner driver
   bool started = false;
 };
 
@@ -40,14 +41,34 @@ State& state() {
   return *the;
 }
 
+// The code with which it failed, or CL_QUEUED (the largest status) if it did not.
+cl_int failure_of(const Event& event) {
+  cl_int status = CL_QUEUED;
+  pass<&Slots::clGetEventInfo>(event.inner, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+  return status < 0 ? status : CL_QUEUED;
+}
+
+// Calls an inner driver, unless the process is ending.
+template <class Call>
+bool inside_driver(Call call) {
+  std::lock_guard lock(state().inside);
+  if (life != Life::running) return false;
+  call();
+  return true;
+}
+
 // The event of watch `number` got this far; whoever comes second finds nothing.
 void reached(std::uintptr_t number, cl_int status) {
   State& s = state();
   std::lock_guard lock(s.mutex);
   const auto found = s.watched.find(number);
   if (found == s.watched.end()) return;
-  s.calls.emplace_back(
-      [watch = std::move(found->second), status] { watch.callback(handle_of(*watch.event), status, watch.user); });
+  s.calls.emplace_back([watch = std::move(found->second), status]() mutable {
+    // Told of a status that was reached, though the event has failed since: PoCL does so for callbacks that come late.
+    cl_int failure = CL_QUEUED;
+    if (!inside_driver([&] { failure = failure_of(*watch.event); })) return;
+    watch.callback(handle_of(*watch.event), std::min(status, failure), watch.user);
+  });
   s.watched.erase(found);
   s.wake.notify_one();
 }
@@ -61,12 +82,12 @@ void look_after(std::unique_lock<std::mutex>& lock) {
   std::vector<std::pair<std::uintptr_t, Ref<Event>>> events;
   for (const auto& [number, watch] : state().watched) events.emplace_back(number, watch.event);
   lock.unlock();
-  for (const auto& [number, event] : events) {
-    cl_int status = CL_QUEUED;
-    pass<&Slots::clGetEventInfo>(event->inner, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
-    if (status < 0) reached(number, status);
-  }
-  events.clear();
+  inside_driver([&] {
+    for (const auto& [number, event] : events) {
+      if (const cl_int failure = failure_of(*event); failure < 0) reached(number, failure);
+    }
+    events.clear();
+  });
   lock.lock();
 }
 
@@ -85,13 +106,13 @@ void run() {
       pause = std::max(std::min(2 * pause, milliseconds(50)),
                        20 * std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
     }
-    if (life != Life::running) return;  // the program's code is not to be touched any more
+    if (life != Life::running) return;
     if (s.calls.empty()) continue;
     auto call = std::move(s.calls.front());
     s.calls.pop_front();
     lock.unlock();
     call();
-    call = nullptr;  // what it holds goes before the lock comes back
+    if (!inside_driver([&] { call = nullptr; })) return;  // its references go, and with the last of them inner objects
     lock.lock();
   }
 }
@@ -137,6 +158,11 @@ cl_int call_back_at(Event& event, cl_int status, EventCallback callback, void* u
     s.watched.erase(found);
   }
   return code;
+}
+
+void stop_callbacks() {
+  // Never unlocked again. An inner driver that does not return is not waited for.
+  (void)state().inside.try_lock_for(milliseconds(200));
 }
 
 }  // namespace heddle::front::icd

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/log.hpp"
+#include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/runtime.hpp"
 
@@ -61,8 +62,20 @@ cl_context create(const cl_context_properties* given, std::vector<Device*> devic
 }  // namespace
 
 Context::~Context() {
-  for (auto it = on_destruction.rbegin(); it != on_destruction.rend(); ++it) it->first(handle_of(*this), it->second);
   if (inner) pass<&Slots::clReleaseContext>(inner);
+}
+
+// The last reference may go anywhere; the program's callbacks run on our thread, last registered first.
+void destroy(Context& context) {
+  if (context.on_destruction.empty()) {
+    delete &context;
+    return;
+  }
+  call_back([&context] {
+    auto& callbacks = context.on_destruction;
+    for (auto it = callbacks.rbegin(); it != callbacks.rend(); ++it) it->first(handle_of(context), it->second);
+    delete &context;
+  });
 }
 
 cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, cl_uint count,

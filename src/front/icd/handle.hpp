@@ -48,11 +48,17 @@ void retain(T& object) {
   object.references.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Kinds with more to do have an overload of their own.
+template <class T>
+void destroy(T& object) {
+  delete &object;
+}
+
 template <class T>
 void release(T& object) {
   if (object.references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   object.kind = Kind::gone;
-  delete &object;
+  destroy(object);
 }
 
 // A reference to another object that lasts as long as this one.

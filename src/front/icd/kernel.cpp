@@ -127,10 +127,10 @@ cl_int CL_API_CALL clReleaseKernel(cl_kernel handle) {
 cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, const void* value) {
   return answer(__func__, [&]() -> cl_int {
     const Kernel& kernel = valid(handle);
-    if (index >= kernel.arguments.size()) return CL_INVALID_ARG_INDEX;
     void* given = nullptr;
     if (value && size == sizeof given) std::memcpy(&given, value, sizeof given);
-    void* inner = given ? inner_argument(kernel.arguments[index], given) : nullptr;
+    const Takes what = index < kernel.arguments.size() ? kernel.arguments[index] : Takes::unknown;
+    void* inner = given ? inner_argument(what, given) : nullptr;
     return pass<&Slots::clSetKernelArg>(kernel.inner, index, size, inner ? &inner : value);
   });
 }

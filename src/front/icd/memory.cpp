@@ -77,15 +77,17 @@ Memory::Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent)
   note_live(this, inner);
 }
 
-Memory::~Memory() {
-  forget_live(this);
-  pass<&Slots::clReleaseMemObject>(inner);
-}
+Memory::~Memory() { forget_live(this); }
 
-void Memory::operator delete(Memory* memory, std::destroying_delete_t) {
-  const bool freed_later = memory->mourned;
-  memory->~Memory();
-  if (!freed_later) ::operator delete(memory);
+// The inner object goes last: its destructor callbacks free the address, perhaps before this returns.
+void destroy(Memory& memory) {
+  const cl_mem inner = memory.inner;
+  if (memory.mourned) {
+    memory.~Memory();
+  } else {
+    delete &memory;
+  }
+  pass<&Slots::clReleaseMemObject>(inner);
 }
 
 cl_mem CL_API_CALL clCreateBuffer(cl_context handle, cl_mem_flags flags, size_t size, void* host, cl_int* error) {

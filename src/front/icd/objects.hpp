@@ -69,7 +69,6 @@ struct Memory : Object {
   static constexpr cl_int invalid = CL_INVALID_MEM_OBJECT;
   Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent = {});
   ~Memory();
-  void operator delete(Memory* memory, std::destroying_delete_t);
 
   const cl_mem inner;
   const Ref<Context> context;
@@ -130,6 +129,9 @@ struct Event : Object {
   const Ref<Context> context;
   const Ref<Queue> queue;  // none for a user event
 };
+
+void destroy(Context& context);
+void destroy(Memory& memory);
 
 inline Platform* object_of(cl_platform_id h) { return reinterpret_cast<Platform*>(h); }
 inline Device* object_of(cl_device_id h) { return reinterpret_cast<Device*>(h); }

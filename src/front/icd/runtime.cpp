@@ -1,12 +1,15 @@
 // Begin and end of the driver's life in a process.
 #include "front/icd/runtime.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "core/errors.hpp"
 #include "core/log.hpp"
+#include "front/icd/callbacks.hpp"
 #include "front/icd/observe.hpp"
 
 namespace heddle::front::icd {
@@ -23,7 +26,9 @@ std::optional<std::string> from_environment(const std::string& variable) {
 
 void at_exit() {
   Life running = Life::running;
-  if (life.compare_exchange_strong(running, Life::ending)) finish_observing();
+  if (!life.compare_exchange_strong(running, Life::ending)) return;
+  stop_callbacks();
+  finish_observing();
 }
 
 void in_child() { life = Life::forked; }
@@ -71,15 +76,21 @@ Platform& the_platform() {
 }
 
 cl_int too_late(const char* function) {
-  if (life == Life::forked) {
-    core::log_once(core::LogLevel::warn,
-                   std::string(function) +
-                       ": this process is a fork of one that used OpenCL; only a program started by exec can use it");
+  // In a forked child any lock may be held by a thread that is not there, the log's among them.
+  static std::atomic<bool> said{false};
+  if (life == Life::forked && !said.exchange(true)) {
+    char line[256];
+    const int length = std::snprintf(line, sizeof line,
+                                     "heddle: warning: %s: this process is a fork of one that used OpenCL; only a "
+                                     "program started by exec can use it\n",
+                                     function);
+    if (write(STDERR_FILENO, line, static_cast<size_t>(length)) < 0) return CL_OUT_OF_RESOURCES;  // nobody to tell
   }
   return CL_OUT_OF_RESOURCES;
 }
 
 void refused(const char* function, cl_int code) {
+  if (life == Life::forked) return;
   if (core::log_enabled(core::LogLevel::debug)) {
     core::log(core::LogLevel::debug, std::string(function) + ": " + device::error_name(code));
   }
