@@ -154,11 +154,8 @@ std::optional<std::string> from_environment(const std::string& variable) {
 }
 
 cl_device_id heddle_device() {
-  const auto only_heddle = [](const std::string& variable) -> std::optional<std::string> {
-    return variable == "OCL_ICD_VENDORS" ? std::optional(device::own_driver_folder()) : std::nullopt;
-  };
   std::vector<std::string> problems;
-  const auto platforms = device::load_platforms(device::listed_libraries(only_heddle), problems);
+  const auto platforms = device::load_platforms({device::own_driver().library}, problems);
   if (platforms.empty()) {
     throw Failed{{core::FailureKind::unsupported, problems.empty() ? "no driver" : problems[0], ""}};
   }

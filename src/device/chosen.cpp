@@ -184,8 +184,9 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
 const Chosen& primary_of(const std::vector<Chosen>& devices) {
   static constexpr Kind order[] = {Kind::gpu, Kind::accelerator, Kind::cpu};
   const auto rank = [](const Chosen& c) { return std::find(std::begin(order), std::end(order), c.info.kind); };
-  return *std::min_element(devices.begin(), devices.end(),
-                           [&](const Chosen& a, const Chosen& b) { return rank(a) < rank(b); });
+  return *std::min_element(devices.begin(), devices.end(), [&](const Chosen& a, const Chosen& b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : a.info.units > b.info.units;
+  });
 }
 
 }  // namespace heddle::device

@@ -5,8 +5,12 @@
 
 namespace heddle::device {
 
-// A folder with its .icd file and no other, which loaders take in OCL_ICD_VENDORS; it lies beside the running program
-// in a build folder and in an installation alike. UsageError where it is not there.
-std::string own_driver_folder();
+struct OwnDriver {
+  std::string folder;   // holds its .icd file and no other
+  std::string library;  // as that file names it
+};
+
+// Beside the running program, in a build folder and in an installation alike. UsageError where it is not there.
+OwnDriver own_driver();
 
 }  // namespace heddle::device

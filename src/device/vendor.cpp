@@ -53,7 +53,7 @@ std::vector<std::string> libraries_of(const std::string& vendors) {
 
 }  // namespace
 
-std::vector<std::string> listed_libraries(const core::Lookup& environment) {
+std::vector<std::string> driver_libraries(const core::Lookup& environment) {
   // `heddle run` points loaders at Heddle alone, and keeps what the user had under another name.
   const auto variable = [&](const std::string& name) {
     const auto inner = environment(core::inner_prefix + name);
@@ -65,11 +65,6 @@ std::vector<std::string> listed_libraries(const core::Lookup& environment) {
       !vendors.empty() ? libraries_of(vendors) : libraries_in(older.empty() ? standard_folder : older);
   std::istringstream more(variable("OCL_ICD_FILENAMES"));
   for (std::string library; std::getline(more, library, ':');) all.push_back(library);
-  return all;
-}
-
-std::vector<std::string> driver_libraries(const core::Lookup& environment) {
-  std::vector<std::string> all = listed_libraries(environment);
   // Whoever names Heddle and nothing else wants it on top of the machine's drivers.
   if (!all.empty() && std::all_of(all.begin(), all.end(), is_heddle)) all = libraries_in(standard_folder);
 

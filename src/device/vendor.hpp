@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
 
 #include "core/errors.hpp"
@@ -70,9 +71,7 @@ struct Platform {
 // Where drivers are looked for, by the rules that ocl-icd and the Khronos loader share: OCL_ICD_VENDORS is a folder of
 // .icd files, one .icd file, or a library; OCL_ICD_FILENAMES adds libraries. Where the same variable is there with
 // core::inner_prefix before its name, that one counts: `heddle run` keeps the user's own under it. Returns the names of
-// libraries as they are listed.
-std::vector<std::string> listed_libraries(const core::Lookup& environment);
-// The same without Heddle's own driver; where nothing else was listed, the machine's drivers.
+// libraries, without Heddle's own driver; where nothing else was listed, those of the machine's drivers.
 std::vector<std::string> driver_libraries(const core::Lookup& environment);
 
 // Loads every driver and asks it for its platforms. One that cannot be loaded, or has none, is named in `problems`;

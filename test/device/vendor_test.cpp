@@ -52,8 +52,7 @@ TEST(DriverLibraries, NeverOurselves) {
   folder.write("heddle.icd", "/usr/lib/libheddle-icd.so.1");
   folder.write("other.icd", "libother.so");
   EXPECT_EQ(driver_libraries(environment({{"OCL_ICD_VENDORS", folder.path()}})), Libraries{"libother.so"});
-  EXPECT_EQ(listed_libraries(environment({{"OCL_ICD_VENDORS", folder.path()}})),
-            (Libraries{"/usr/lib/libheddle-icd.so.1", "libother.so"}));
+  EXPECT_EQ(driver_libraries(environment({{"OCL_ICD_VENDORS", folder.path() + "/"}})), Libraries{"libother.so"});
 }
 
 TEST(DriverLibraries, OurselvesAloneStandsForTheMachinesDrivers) {

@@ -23,14 +23,16 @@ struct Wishes {
 };
 
 // Loaders read these three. What the user had in them is kept for the drivers below, also where one `heddle run` starts
-// another.
-void point_loaders_at(const std::string& folder) {
+// another. ocl-icd takes the folder; some of the Khronos loader's versions take it with a slash at its end only (CUDA's
+// does), others do not know it, but know the library's name.
+void point_loaders_at(const device::OwnDriver& driver) {
   for (const char* variable : {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES"}) {
     const char* value = std::getenv(variable);
     setenv((core::inner_prefix + variable).c_str(), value ? value : "", 0);
     unsetenv(variable);
   }
-  setenv("OCL_ICD_VENDORS", folder.c_str(), 1);
+  setenv("OCL_ICD_VENDORS", (driver.folder + "/").c_str(), 1);
+  setenv("OCL_ICD_FILENAMES", driver.library.c_str(), 1);
 }
 
 void run(const std::vector<std::string>& words, const Wishes& wishes, const Environment& environment) {
@@ -43,7 +45,7 @@ void run(const std::vector<std::string>& words, const Wishes& wishes, const Envi
   if (!wishes.trace.empty()) {  // the program may change its folder before it uses a device
     setenv("HEDDLE_TRACE", std::filesystem::absolute(wishes.trace).c_str(), 1);
   }
-  point_loaders_at(device::own_driver_folder());
+  point_loaders_at(device::own_driver());
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);

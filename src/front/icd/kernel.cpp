@@ -1,6 +1,7 @@
 // Kernels: their arguments, queries and launches.
+#include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <string_view>
 
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
@@ -25,17 +26,24 @@ Takes takes(cl_kernel inner, cl_uint index) {
     return Takes::unknown;
   }
   if (space == CL_KERNEL_ARG_ADDRESS_GLOBAL || space == CL_KERNEL_ARG_ADDRESS_CONSTANT) return Takes::memory;
-  if (space == CL_KERNEL_ARG_ADDRESS_LOCAL) return Takes::value;
+  if (space == CL_KERNEL_ARG_ADDRESS_LOCAL) return Takes::local;
+  cl_kernel_arg_type_qualifier qualifiers = 0;
+  pass<&Slots::clGetKernelArgInfo>(inner, index, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifiers, &qualifiers, nullptr);
+  if (qualifiers & CL_KERNEL_ARG_TYPE_PIPE) return Takes::memory;
   char type[64] = "";
   if (pass<&Slots::clGetKernelArgInfo>(inner, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type, type, nullptr) !=
       CL_SUCCESS) {
     return Takes::value;  // a longer name is none of those below
   }
-  const std::string name = type;
+  // Names of the language, which programs cannot give to types of their own.
+  const std::string_view name = type;
   if (name == "sampler_t") return Takes::sampler;
   if (name == "queue_t") return Takes::queue;
-  if (name.starts_with("image") || name.starts_with("pipe")) return Takes::memory;
-  return Takes::value;
+  static constexpr std::string_view images[] = {
+      "image1d_t",       "image1d_buffer_t",     "image1d_array_t",       "image2d_t",
+      "image2d_array_t", "image2d_depth_t",      "image2d_array_depth_t", "image2d_msaa_t",
+      "image3d_t",       "image2d_array_msaa_t", "image2d_msaa_depth_t",  "image2d_array_msaa_depth_t"};
+  return std::find(std::begin(images), std::end(images), name) != std::end(images) ? Takes::memory : Takes::value;
 }
 
 std::vector<Takes> arguments_of(cl_kernel inner) {
@@ -50,6 +58,7 @@ std::vector<Takes> arguments_of(cl_kernel inner) {
 void* inner_argument(Takes what, const void* given) {
   switch (what) {
     case Takes::value:
+    case Takes::local:
       return nullptr;
     case Takes::unknown:  // a number that happens to be the address of one of the program's live handles is taken for
                           // it
@@ -127,9 +136,11 @@ cl_int CL_API_CALL clReleaseKernel(cl_kernel handle) {
 cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, const void* value) {
   return answer(__func__, [&]() -> cl_int {
     const Kernel& kernel = valid(handle);
+    const Takes what = index < kernel.arguments.size() ? kernel.arguments[index] : Takes::unknown;
+    if (what == Takes::local && value) return CL_INVALID_ARG_VALUE;
+    if (what == Takes::local && size == 0) return CL_INVALID_ARG_SIZE;
     void* given = nullptr;
     if (value && size == sizeof given) std::memcpy(&given, value, sizeof given);
-    const Takes what = index < kernel.arguments.size() ? kernel.arguments[index] : Takes::unknown;
     void* inner = given ? inner_argument(what, given) : nullptr;
     return pass<&Slots::clSetKernelArg>(kernel.inner, index, size, inner ? &inner : value);
   });
@@ -162,8 +173,10 @@ cl_int CL_API_CALL clGetKernelInfo(cl_kernel handle, cl_kernel_info what, size_t
 
 cl_int CL_API_CALL clGetKernelArgInfo(cl_kernel handle, cl_uint index, cl_kernel_arg_info what, size_t size,
                                       void* value, size_t* size_ret) {
-  return answer(__func__, [&] {
-    return pass<&Slots::clGetKernelArgInfo>(valid(handle).inner, index, what, size, value, size_ret);
+  return answer(__func__, [&]() -> cl_int {
+    const Kernel& kernel = valid(handle);
+    if (index >= kernel.arguments.size()) return CL_INVALID_ARG_INDEX;
+    return pass<&Slots::clGetKernelArgInfo>(kernel.inner, index, what, size, value, size_ret);
   });
 }
 
@@ -203,10 +216,14 @@ cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel handle, cl_device_id dev
 cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kernel handle, cl_uint dimensions,
                                           const size_t* offset, const size_t* global, const size_t* local,
                                           cl_uint count, const cl_event* events, cl_event* event) {
-  return answer(__func__, [&] {
+  return answer(__func__, [&]() -> cl_int {
     Queue& queue = valid(queue_handle);
     const Kernel& kernel = valid(handle);
-    if (&*kernel.program->context != &*queue.context) throw Error{CL_INVALID_CONTEXT};
+    if (&*kernel.program->context != &*queue.context) return CL_INVALID_CONTEXT;
+    if (dimensions < 1 || dimensions > 3) return CL_INVALID_WORK_DIMENSION;
+    for (cl_uint d = 0; local && d < dimensions; ++d) {
+      if (local[d] == 0) return CL_INVALID_WORK_GROUP_SIZE;  // NVIDIA's driver divides by it
+    }
     return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, {count, events, event},
                                                    kernel.inner, dimensions, offset, global, local);
   });

@@ -30,6 +30,7 @@ struct Device : Object {
   const device::Info info;
   const std::string name;
   const cl_device_type type;
+  const bool knows_arguments;                     // of OpenCL 1.2 at least: kernels can be asked for their arguments
   const std::vector<cl_name_version> extensions;  // those that still work through us
 };
 
@@ -102,7 +103,7 @@ struct Program : Object {
 };
 
 // What a kernel argument takes, as far as the inner driver tells.
-enum class Takes : char { unknown, value, memory, sampler, queue };
+enum class Takes : char { unknown, value, local, memory, sampler, queue };
 
 struct Kernel : Object {
   using Handle = cl_kernel;
@@ -127,7 +128,8 @@ struct Event : Object {
 
   cl_event inner = nullptr;
   const Ref<Context> context;
-  const Ref<Queue> queue;  // none for a user event
+  const Ref<Queue> queue;                         // none for a user event
+  std::atomic<cl_int> user_status{CL_SUBMITTED};  // of a user event, once the program has set it
 };
 
 void destroy(Context& context);
@@ -160,6 +162,9 @@ auto& valid(Handle handle, const Context& context) {
   return object;
 }
 
+// CL_INVALID_VALUE for flags that exclude each other.
+void check_flags(cl_mem_flags flags);
+
 // What the inner driver made, wrapped for the program; throws its error.
 cl_mem hand_out(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent = {});
 
@@ -172,5 +177,7 @@ Device& device_in(const Context& context, cl_device_id device);
 void note_live(const Object* object, void* inner);
 void forget_live(const Object* object);
 void* live_inner(const void* handle, Kind kind);  // null if there is no such object; Kind::gone: any kind
+// All inner queues of devices that compute in this process, retained.
+std::vector<cl_command_queue> live_queues();
 
 }  // namespace heddle::front::icd

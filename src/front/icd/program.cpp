@@ -1,8 +1,11 @@
 // Programs: from source, binary, intermediate language or built-in kernels; built, compiled, linked.
+#include <algorithm>
+
 #include "device/quirks.hpp"
 #include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/observe.hpp"
+#include "front/icd/runtime.hpp"
 
 namespace heddle::front::icd {
 
@@ -12,6 +15,7 @@ using Notify = void(CL_CALLBACK*)(cl_program, void*);
 
 cl_program hand_out(Context& context, cl_program inner, cl_int code, std::vector<Device*> devices) {
   check(code);
+  expect_end_of_main();
   return handle_of(*new Program(context, inner, std::move(devices)));
 }
 
@@ -32,8 +36,14 @@ struct Targets {
   Device* first;
 };
 
+// What we add to the program's own options: what the driver below needs, and that it tells what kernels take as
+// arguments (kernel.cpp asks), which NVIDIA's keeps to itself otherwise.
+std::string added_options(const Device& device) {
+  return device::quirk_options(device.info) + (device.knows_arguments ? " -cl-kernel-arg-info" : "");
+}
+
 std::string options_for(const Device& device, const char* given) {
-  return (given ? given : "") + device::quirk_options(device.info);
+  return (given ? given : "") + added_options(device);
 }
 
 // With a callback a build may return before it is done, and need not. It is done at once, so that the callback's
@@ -81,6 +91,9 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint coun
                                                  const size_t* lengths, cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
+    if (count == 0 || !strings || std::find(strings, strings + count, nullptr) != strings + count) {
+      throw Error{CL_INVALID_VALUE};
+    }
     cl_int code = CL_SUCCESS;
     const cl_program inner = pass<&Slots::clCreateProgramWithSource>(context.inner, count, strings, lengths, &code);
     return hand_out(context, inner, code, context.devices);
@@ -269,14 +282,14 @@ cl_int CL_API_CALL clGetProgramBuildInfo(cl_program handle, cl_device_id device,
     const Program& program = valid(handle);
     if (!device) return CL_INVALID_DEVICE;
     const Device& ours = device_in(*program.context, device);
-    const std::string added = device::quirk_options(ours.info);
+    const std::string added = added_options(ours);
     if (what == CL_PROGRAM_BUILD_OPTIONS && !added.empty()) {  // the program's own, without what we added
       size_t length = 0;
       check(pass<&Slots::clGetProgramBuildInfo>(program.inner, ours.inner, what, size_t{0}, nullptr, &length));
       std::string text(length, '\0');
       check(pass<&Slots::clGetProgramBuildInfo>(program.inner, ours.inner, what, length, text.data(), nullptr));
       text = text.c_str();
-      if (const auto at = text.find(added); at != std::string::npos) text.erase(at, added.size());
+      if (text.ends_with(added)) text.erase(text.size() - added.size());
       return Place{size, value, size_ret}.put(text);
     }
     return pass<&Slots::clGetProgramBuildInfo>(program.inner, ours.inner, what, size, value, size_ret);

@@ -1,6 +1,7 @@
 // Command queues, and what concerns a queue as a whole.
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/runtime.hpp"
 
 namespace heddle::front::icd {
 
@@ -14,6 +15,7 @@ cl_command_queue_properties inner_properties(cl_command_queue_properties asked) 
 cl_command_queue hand_out(Ref<Queue> queue, cl_command_queue inner, cl_int code) {
   queue->inner = inner;
   check(code);
+  expect_end_of_main();
   note_live(&*queue, inner);  // queues of the device itself are kernel arguments
   return queue.hand_out();
 }
@@ -49,8 +51,10 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context handl
     for (const auto* p = properties; p && *p; p += 2) {
       if (p[0] == CL_QUEUE_PROPERTIES) {
         queue->properties = p[1];
-      } else {
+      } else if (p[0] == CL_QUEUE_SIZE || p[0] == CL_QUEUE_PRIORITY_KHR || p[0] == CL_QUEUE_THROTTLE_KHR) {
         others.insert(others.end(), {p[0], p[1]});
+      } else {
+        throw Error{CL_INVALID_VALUE};
       }
       queue->properties_array.insert(queue->properties_array.end(), {p[0], p[1]});
     }

@@ -1,8 +1,13 @@
 // Begin and end of the driver's life in a process.
 #include "front/icd/runtime.hpp"
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -24,6 +29,27 @@ std::optional<std::string> from_environment(const std::string& variable) {
   return value;
 }
 
+// Work in flight may end, if it does so soon. One thread for each queue, as some may wait for what never comes.
+void let_work_end() {
+  struct Count {
+    std::mutex mutex;
+    std::condition_variable ended;
+    std::size_t busy;
+  };
+  const auto queues = live_queues();
+  auto count = std::make_shared<Count>();
+  count->busy = queues.size();
+  for (cl_command_queue queue : queues) {
+    std::thread([queue, count] {
+      pass<&Slots::clFinish>(queue);
+      std::lock_guard lock(count->mutex);
+      if (--count->busy == 0) count->ended.notify_one();
+    }).detach();
+  }
+  std::unique_lock lock(count->mutex);
+  count->ended.wait_for(lock, std::chrono::milliseconds(500), [&] { return count->busy == 0; });
+}
+
 void at_exit() {
   Life running = Life::running;
   if (!life.compare_exchange_strong(running, Life::ending)) return;
@@ -40,16 +66,16 @@ Runtime* start() {
     core::set_log_level(runtime->settings.log);
     const std::string& show = runtime->settings.show;
     if (show != "one" && show != "all") throw core::UsageError("HEDDLE_SHOW='" + show + "': one or all expected");
-    // Leaked like everything else: sub-devices must outlive their use.
-    auto* choice = new device::Choice(device::choose_devices(runtime->settings, from_environment));
-    if (choice->devices.empty()) {
+    runtime->choice = device::choose_devices(runtime->settings, from_environment);
+    const std::vector<device::Chosen>& chosen = runtime->choice.devices;
+    if (chosen.empty()) {
       core::log_once(core::LogLevel::warn, "there is no OpenCL device below Heddle, so it offers none");
       return runtime;
     }
-    const device::Chosen& primary = device::primary_of(choice->devices);
+    const device::Chosen& primary = device::primary_of(chosen);
     const bool all = show == "all";
     runtime->devices.push_back(new Device(primary, true, all ? "Heddle on " + primary.info.name : primary.info.name));
-    for (const device::Chosen& real : choice->devices) {
+    for (const device::Chosen& real : chosen) {
       if (all) runtime->devices.push_back(new Device(real, false, real.info.name));
     }
     if (runtime->settings.active) start_observing(runtime->settings, *runtime->devices[0]);
@@ -68,6 +94,21 @@ Runtime* start() {
 Runtime& runtime() {
   static Runtime* const the = start();
   return *the;
+}
+
+// Static objects of a driver's libraries are destroyed at exit, in part before our exit handler, while the driver's
+// threads may still be using them (seen: PoCL compiling a kernel). What belongs to the main thread is destroyed before
+// all of them.
+void expect_end_of_main() {
+  struct EndOfMain {
+    ~EndOfMain() {
+      if (life == Life::running) let_work_end();
+    }
+  };
+  if (getpid() == gettid()) {
+    static thread_local EndOfMain end;
+    (void)end;
+  }
 }
 
 Platform& the_platform() {

@@ -59,8 +59,10 @@ cl_int CL_API_CALL clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, 
 
 cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue queue, void* to, const void* pattern, size_t pattern_size,
                                        size_t size, cl_uint count, const cl_event* events, cl_event* event) {
-  return answer(__func__, [&] {
-    return enqueue<&Slots::clEnqueueSVMMemFill>(valid(queue), {Work::Kind::within, "fill shared memory", size},
+  return answer(__func__, [&]() -> cl_int {
+    Queue& valid_queue = valid(queue);
+    if (!to || !pattern) return CL_INVALID_VALUE;
+    return enqueue<&Slots::clEnqueueSVMMemFill>(valid_queue, {Work::Kind::within, "fill shared memory", size},
                                                 {count, events, event}, to, pattern, pattern_size, size);
   });
 }
