@@ -10,25 +10,39 @@ export XDG_DATA_HOME=$work/data
 unset HEDDLE HEDDLE_DEVICES HEDDLE_LOG HEDDLE_TRACE HEDDLE_SHOW HEDDLE_REPORT
 failures=0
 
-# clean PROGRAM ARGUMENTS...: its checks hold, or a sanitizer ended it; and no report names us.
+# run NAME COMMAND...: reports go to files that begin with NAME.
+run() {
+  local log=$work/$1
+  shift
+  rm -f "$log".*
+  ASAN_OPTIONS=log_path=$log${ASAN_OPTIONS_MORE:-} TSAN_OPTIONS=log_path=$log:exitcode=0 timeout 300 "$@" >"$work/out" 2>"$work/err"
+}
+leaked() { cat "$work/$1".* 2>/dev/null | grep -oE '[0-9]+ byte\(s\) leaked' | cut -d' ' -f1; }
+
+# clean PROGRAM ARGUMENTS...: its checks hold, or a sanitizer ended it; no report names us, and no more leaks than on the driver below.
 clean() {
-  local log=$work/$(basename "$1").log
-  ASAN_OPTIONS=log_path=$log TSAN_OPTIONS=log_path=$log:exitcode=0 timeout 300 "$heddle" run "$@" >"$work/out" 2>"$work/err"
-  local code=$?
-  if [ $code != 0 ] && ! ls "$log".* >/dev/null 2>&1; then
+  local code
+  run heddle "$heddle" run "$@"
+  code=$?
+  if [ $code != 0 ] && ! ls "$work"/heddle.* >/dev/null 2>&1; then
     echo "FAILED: $* (exit code $code)"
     head -20 "$work/err"
     failures=$((failures + 1))
   fi
-  if grep -l 'heddle::\|src/front/icd' "$log".* 2>/dev/null; then
-    echo "FAILED: $*"
-    cat "$log".* | head -60
-    failures=$((failures + 1))
+  grep -q 'heddle::\|src/front/icd' "$work"/heddle.* 2>/dev/null || return
+  if [ -n "$(leaked heddle)" ]; then
+    run inner "$@"
+    [ "$(leaked heddle)" = "$(leaked inner)" ] && return
   fi
-  rm -f "$log".*
+  echo "FAILED: $*"
+  cat "$work"/heddle.* | head -60
+  failures=$((failures + 1))
 }
 
-for program in buffers images events queues svm contexts threads forked heat; do clean "$programs/$program"; done
+# PoCL keeps a reference to the context when it refuses an image. A program still has the context's address then; behind ours nobody
+# has, so it counts as a leak.
+ASAN_OPTIONS_MORE=:detect_leaks=0 clean "$programs/images"
+for program in buffers events queues svm contexts threads forked heat; do clean "$programs/$program"; done
 HEDDLE_REPORT=on HEDDLE_TRACE=$work/trace.json clean "$programs/threads"
 for ((i = 0; i < 5; ++i)); do clean "$programs/exit_in_flight" main; done
 [ $failures = 0 ] && echo "no report with a frame of ours"
