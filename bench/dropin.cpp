@@ -181,17 +181,30 @@ struct Both {
   }
 };
 
-// A shard compares one thing on both drivers.
+// A shard compares one thing on both drivers. The ratio is that of neighbours in time, so that what else the machine
+// does meanwhile concerns both.
 Shard compare(std::shared_ptr<std::unique_ptr<Both>> both, const std::string& what, const char* unit, int repetitions,
               std::function<double(Driver&)> once) {
   return {what, [=](Context& context) {
             if (!*both) *both = Both::open(context.settings);
             Both& b = **both;
             once(b.inner), once(b.heddle);  // whatever is built or touched at first
-            return context.interleave(b.id,
-                                      {{what + ", inner driver", unit, [&] { return once(b.inner); }},
-                                       {what + ", Heddle", unit, [&] { return once(b.heddle); }}},
-                                      repetitions);
+            std::vector<double> inner, heddle, differences, ratios;
+            const auto kept = [](std::vector<double>& samples, double sample) {
+              samples.push_back(sample);
+              return sample;
+            };
+            auto rows = context.interleave(b.id,
+                                           {{what + ", inner driver", unit, [&] { return kept(inner, once(b.inner)); }},
+                                            {what + ", Heddle", unit, [&] { return kept(heddle, once(b.heddle)); }}},
+                                           repetitions);
+            for (std::size_t i = 0; i < inner.size(); ++i) {
+              differences.push_back(heddle[i] - inner[i]);
+              ratios.push_back(heddle[i] / inner[i]);
+            }
+            rows.push_back(summarise(what + ", difference", b.id, unit, differences));
+            rows.push_back(summarise(what + ", ratio", b.id, "", ratios));
+            return rows;
           }};
 }
 
@@ -205,28 +218,23 @@ std::vector<Shard> shards(Context& context) {
   const std::size_t ints = (quick ? 64 : 1024) * std::size_t{1} << 18;  // 64 MB or 1 GB
   return {compare(both, launch_name, "us", quick ? 21 : 101, [](Driver& d) { return d.launch_and_finish(200); }),
           compare(both, chain_name, "us", quick ? 11 : 41, [](Driver& d) { return d.chain(1000); }),
-          compare(both, threads_name, "us", quick ? 7 : 21, [](Driver& d) { return d.from_threads(8, 10'000); }),
-          compare(both, transfer_name, "us", quick ? 7 : 11, [=](Driver& d) {
+          compare(both, threads_name, "us", quick ? 7 : 41, [](Driver& d) { return d.from_threads(8, 10'000); }),
+          compare(both, transfer_name, "us", quick ? 7 : 31, [=](Driver& d) {
             memory->resize(ints, 1);
             return d.round_trip(*memory);
           })};
 }
 
 nlohmann::json summary(const std::vector<Row>& rows) {
-  const auto median = [&](const std::string& name) {
-    for (const Row& row : rows) {
-      if (row.name == name) return row.median;
-    }
-    return 0.0;
-  };
   nlohmann::json out = nlohmann::json::object();
-  const auto inner = [&](const char* what) { return median(std::string(what) + ", inner driver"); };
-  const auto heddle = [&](const char* what) { return median(std::string(what) + ", Heddle"); };
-  if (inner(launch_name) > 0) out["launch_overhead_us"] = heddle(launch_name) - inner(launch_name);
-  const std::pair<const char*, const char*> ratios[] = {
-      {"chain_ratio", chain_name}, {"threads_ratio", threads_name}, {"transfer_ratio", transfer_name}};
-  for (const auto& [key, what] : ratios) {
-    if (inner(what) > 0) out[key] = heddle(what) / inner(what);
+  const std::pair<const char*, std::string> keys[] = {{"launch_overhead_us", launch_name + std::string(", difference")},
+                                                      {"chain_ratio", chain_name + std::string(", ratio")},
+                                                      {"threads_ratio", threads_name + std::string(", ratio")},
+                                                      {"transfer_ratio", transfer_name + std::string(", ratio")}};
+  for (const Row& row : rows) {
+    for (const auto& [key, name] : keys) {
+      if (row.name == name) out[key] = row.median;
+    }
   }
   return out;
 }

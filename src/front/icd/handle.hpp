@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -36,6 +37,13 @@ struct Error {
 
 inline void check(cl_int code) {
   if (code != CL_SUCCESS) throw Error{code};
+}
+
+// Addresses that the specification does not let be null. Drivers read from them all the same (PoCL, NVIDIA's).
+inline void given(std::initializer_list<const void*> addresses) {
+  for (const void* address : addresses) {
+    if (!address) throw Error{CL_INVALID_VALUE};
+  }
 }
 
 template <class T>

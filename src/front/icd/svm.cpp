@@ -61,7 +61,7 @@ cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue queue, void* to, const v
                                        size_t size, cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&]() -> cl_int {
     Queue& valid_queue = valid(queue);
-    if (!to || !pattern) return CL_INVALID_VALUE;
+    given({to, pattern});
     return enqueue<&Slots::clEnqueueSVMMemFill>(valid_queue, {Work::Kind::within, "fill shared memory", size},
                                                 {count, events, event}, to, pattern, pattern_size, size);
   });

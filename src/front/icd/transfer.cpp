@@ -1,4 +1,6 @@
 // Commands that move memory: reads, writes, copies, fills, maps.
+#include <bit>
+
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
 
@@ -39,6 +41,7 @@ cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue_handle, cl_mem buf
                                        size_t size, void* to, cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({to});
     return enqueue<&Slots::clEnqueueReadBuffer>(queue, {Work::Kind::out, "read", size},
                                                 {count, events, event, blocking}, valid(buffer, *queue.context).inner,
                                                 blocking, offset, size, to);
@@ -50,6 +53,7 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue_handle, cl_mem bu
                                         cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({from});
     return enqueue<&Slots::clEnqueueWriteBuffer>(queue, {Work::Kind::in, "write", size},
                                                  {count, events, event, blocking}, valid(buffer, *queue.context).inner,
                                                  blocking, offset, size, from);
@@ -62,6 +66,7 @@ cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue_handle, cl_mem
                                            void* to, cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({buffer_origin, host_origin, region, to});
     return enqueue<&Slots::clEnqueueReadBufferRect>(
         queue, {Work::Kind::out, "read rectangle", volume(region)}, {count, events, event, blocking},
         valid(buffer, *queue.context).inner, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice,
@@ -76,6 +81,7 @@ cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue_handle, cl_me
                                             const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({buffer_origin, host_origin, region, from});
     return enqueue<&Slots::clEnqueueWriteBufferRect>(
         queue, {Work::Kind::in, "write rectangle", volume(region)}, {count, events, event, blocking},
         valid(buffer, *queue.context).inner, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice,
@@ -88,6 +94,9 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue_handle, cl_mem buf
                                        const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({pattern});
+    const bool right = std::has_single_bit(pattern_size) && pattern_size <= 128;
+    if (!right || offset % pattern_size != 0 || size % pattern_size != 0) throw Error{CL_INVALID_VALUE};
     return enqueue<&Slots::clEnqueueFillBuffer>(queue, {Work::Kind::within, "fill", size}, {count, events, event},
                                                 valid(buffer, *queue.context).inner, pattern, pattern_size, offset,
                                                 size);
@@ -111,6 +120,7 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue queue_handle, cl_mem
                                            cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({from_origin, to_origin, region});
     return enqueue<&Slots::clEnqueueCopyBufferRect>(queue, {Work::Kind::within, "copy rectangle", volume(region)},
                                                     {count, events, event}, valid(from, *queue.context).inner,
                                                     valid(to, *queue.context).inner, from_origin, to_origin, region,
@@ -123,6 +133,7 @@ cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue_handle, cl_mem hand
                                       cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({origin, region, to});
     const Memory& image = valid(handle, *queue.context);
     return enqueue<&Slots::clEnqueueReadImage>(queue, {Work::Kind::out, "read image", volume(image, region)},
                                                {count, events, event, blocking}, image.inner, blocking, origin, region,
@@ -135,6 +146,7 @@ cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue_handle, cl_mem han
                                        const void* from, cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({origin, region, from});
     const Memory& image = valid(handle, *queue.context);
     return enqueue<&Slots::clEnqueueWriteImage>(queue, {Work::Kind::in, "write image", volume(image, region)},
                                                 {count, events, event, blocking}, image.inner, blocking, origin, region,
@@ -147,6 +159,7 @@ cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue_handle, cl_mem hand
                                       cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({colour, origin, region});
     const Memory& image = valid(handle, *queue.context);
     return enqueue<&Slots::clEnqueueFillImage>(queue, {Work::Kind::within, "fill image", volume(image, region)},
                                                {count, events, event}, image.inner, colour, origin, region);
@@ -158,6 +171,7 @@ cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue queue_handle, cl_mem from
                                       cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({from_origin, to_origin, region});
     const Memory& from = valid(from_handle, *queue.context);
     return enqueue<&Slots::clEnqueueCopyImage>(queue, {Work::Kind::within, "copy image", volume(from, region)},
                                                {count, events, event}, from.inner, valid(to, *queue.context).inner,
@@ -170,6 +184,7 @@ cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue queue_handle, cl_
                                               const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({origin, region});
     const Memory& from = valid(from_handle, *queue.context);
     return enqueue<&Slots::clEnqueueCopyImageToBuffer>(
         queue, {Work::Kind::within, "copy image to buffer", volume(from, region)}, {count, events, event}, from.inner,
@@ -182,6 +197,7 @@ cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue_handle, cl_
                                               const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({origin, region});
     const Memory& to = valid(to_handle, *queue.context);
     return enqueue<&Slots::clEnqueueCopyBufferToImage>(
         queue, {Work::Kind::within, "copy buffer to image", volume(to, region)}, {count, events, event},
