@@ -30,7 +30,7 @@ std::vector<Chosen> find_devices(const std::vector<Platform>& platforms, std::ve
     cl_uint count = 0;
     cl_int code = platform.cl(&Slots::clGetDeviceIDs, platform.handle, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
     std::vector<cl_device_id> handles(code == CL_SUCCESS ? count : 0);
-    if (count > 0)
+    if (code == CL_SUCCESS && count > 0)
       code = platform.cl(&Slots::clGetDeviceIDs, platform.handle, CL_DEVICE_TYPE_ALL, count, handles.data(), nullptr);
     if (code != CL_SUCCESS || count == 0) {
       // Seen: PoCL without a writable folder for its cache.

@@ -26,13 +26,15 @@ struct Wishes {
 // another. ocl-icd takes the folder; some of the Khronos loader's versions take it with a slash at its end only (CUDA's
 // does), others do not know it, but know the library's name.
 void point_loaders_at(const device::OwnDriver& driver) {
-  for (const char* variable : {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES"}) {
-    const char* value = std::getenv(variable);
-    setenv((core::inner_prefix + variable).c_str(), value ? value : "", 0);
-    unsetenv(variable);
+  const std::pair<const char*, std::string> variables[] = {
+      {"OCL_ICD_VENDORS", driver.folder + "/"}, {"OCL_ICD_FILENAMES", driver.library}, {"OPENCL_VENDOR_PATH", ""}};
+  for (const auto& [name, ours] : variables) {
+    const char* value = std::getenv(name);
+    const std::string kept = core::inner_prefix + name;
+    const bool changed = value && value != ours;  // by the user, also within another run
+    if (changed || !std::getenv(kept.c_str())) setenv(kept.c_str(), value ? value : "", 1);
+    ours.empty() ? unsetenv(name) : setenv(name, ours.c_str(), 1);
   }
-  setenv("OCL_ICD_VENDORS", (driver.folder + "/").c_str(), 1);
-  setenv("OCL_ICD_FILENAMES", driver.library.c_str(), 1);
 }
 
 void run(const std::vector<std::string>& words, const Wishes& wishes, const Environment& environment) {

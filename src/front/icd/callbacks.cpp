@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <signal.h>
@@ -112,19 +113,29 @@ void run() {
     s.calls.pop_front();
     lock.unlock();
     call();
-    if (!inside_driver([&] { call = nullptr; })) return;  // its references go, and with the last of them inner objects
+    if (!inside_driver([&] { call = nullptr; })) {  // its references go, and with the last of them inner objects
+      new auto(std::move(call));                    // too late for that
+      return;
+    }
     lock.lock();
   }
 }
 
-// The mutex is held.
+// The mutex is held. Throws std::system_error where no thread can be had; the next call tries again.
 void start_thread() {
-  if (std::exchange(state().started, true)) return;
-  // The program's signals are for the program's threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread(run).detach();
+  if (state().started) return;
+  // The program's signals are for the program's threads, but for those that a fault of its own callback raises.
+  sigset_t others, before;
+  sigfillset(&others);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&others, fault);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
+  try {
+    std::thread(run).detach();
+    state().started = true;
+  } catch (const std::system_error&) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -132,10 +143,16 @@ void start_thread() {
 
 void call_back(std::function<void()> call) {
   State& s = state();
-  std::lock_guard lock(s.mutex);
-  start_thread();
-  s.calls.push_back(std::move(call));
-  s.wake.notify_one();
+  try {
+    std::lock_guard lock(s.mutex);
+    start_thread();
+    s.calls.push_back(std::move(call));
+    s.wake.notify_one();
+    return;
+  } catch (const std::system_error&) {
+    // Better here than not at all.
+  }
+  call();
 }
 
 cl_int call_back_at(Event& event, cl_int status, EventCallback callback, void* user) {

@@ -1,5 +1,6 @@
 // Contexts: one of the inner driver's for each of ours.
 #include <algorithm>
+#include <memory>
 
 #include "core/log.hpp"
 #include "front/icd/callbacks.hpp"
@@ -61,20 +62,17 @@ cl_context create(const cl_context_properties* given, std::vector<Device*> devic
 
 }  // namespace
 
-Context::~Context() {
-  if (inner) pass<&Slots::clReleaseContext>(inner);
-}
-
-// The last reference may go anywhere; the program's callbacks run on our thread, last registered first.
+// The last reference may go anywhere; the program's callbacks run on our thread, last registered first, when the inner
+// context is gone and cannot call what the program gave it any more.
 void destroy(Context& context) {
+  if (context.inner) pass<&Slots::clReleaseContext>(context.inner);
   if (context.on_destruction.empty()) {
     delete &context;
     return;
   }
-  call_back([&context] {
-    auto& callbacks = context.on_destruction;
-    for (auto it = callbacks.rbegin(); it != callbacks.rend(); ++it) it->first(handle_of(context), it->second);
-    delete &context;
+  call_back([gone = std::shared_ptr<Context>(&context)] {
+    auto& callbacks = gone->on_destruction;
+    for (auto it = callbacks.rbegin(); it != callbacks.rend(); ++it) it->first(handle_of(*gone), it->second);
   });
 }
 

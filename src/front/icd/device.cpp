@@ -127,7 +127,6 @@ std::vector<cl_device_id> inner_devices(const Context& context, cl_uint count, c
 }
 
 Device& device_in(const Context& context, cl_device_id handle) {
-  if (!handle && context.devices.size() == 1) return *context.devices[0];
   Device& device = valid(handle);
   if (std::find(context.devices.begin(), context.devices.end(), &device) == context.devices.end()) {
     throw Error{CL_INVALID_DEVICE};

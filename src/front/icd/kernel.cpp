@@ -5,6 +5,7 @@
 
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/runtime.hpp"
 
 namespace heddle::front::icd {
 
@@ -27,6 +28,9 @@ Takes takes(cl_kernel inner, cl_uint index) {
   }
   if (space == CL_KERNEL_ARG_ADDRESS_GLOBAL || space == CL_KERNEL_ARG_ADDRESS_CONSTANT) return Takes::memory;
   if (space == CL_KERNEL_ARG_ADDRESS_LOCAL) return Takes::local;
+  cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_NONE;
+  pass<&Slots::clGetKernelArgInfo>(inner, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access, nullptr);
+  if (access != CL_KERNEL_ARG_ACCESS_NONE) return Takes::memory;  // an image or a pipe
   cl_kernel_arg_type_qualifier qualifiers = 0;
   pass<&Slots::clGetKernelArgInfo>(inner, index, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifiers, &qualifiers, nullptr);
   if (qualifiers & CL_KERNEL_ARG_TYPE_PIPE) return Takes::memory;
@@ -46,11 +50,12 @@ Takes takes(cl_kernel inner, cl_uint index) {
   return std::find(std::begin(images), std::end(images), name) != std::end(images) ? Takes::memory : Takes::value;
 }
 
-std::vector<Takes> arguments_of(cl_kernel inner) {
+std::vector<Takes> arguments_of(const Program& program, cl_kernel inner) {
   cl_uint count = 0;
   pass<&Slots::clGetKernelInfo>(inner, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
   std::vector<Takes> out;
-  for (cl_uint i = 0; i < count; ++i) out.push_back(takes(inner, i));
+  const bool told = program.devices[0]->knows_arguments;
+  for (cl_uint i = 0; i < count; ++i) out.push_back(told ? takes(inner, i) : Takes::unknown);
   return out;
 }
 
@@ -88,7 +93,7 @@ Kernel::Kernel(Program& its_program, cl_kernel its_inner)
       inner(its_inner),
       program(its_program),
       name(name_of(its_inner)),
-      arguments(arguments_of(its_inner)) {}
+      arguments(arguments_of(its_program, its_inner)) {}
 
 Kernel::~Kernel() { pass<&Slots::clReleaseKernel>(inner); }
 
@@ -98,19 +103,22 @@ cl_kernel CL_API_CALL clCreateKernel(cl_program handle, const char* name, cl_int
     cl_int code = CL_SUCCESS;
     const cl_kernel inner = pass<&Slots::clCreateKernel>(program.inner, name, &code);
     check(code);
-    return handle_of(*new Kernel(program, inner));
+    return wrap<Kernel>(program, device::OwnedKernel(inner));
   });
 }
 
 cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels, cl_uint* count) {
   return answer(__func__, [&]() -> cl_int {
     Program& program = valid(handle);
+    if (kernels && entries == 0) return CL_INVALID_VALUE;
     cl_uint found = 0;
     std::vector<cl_kernel> inner(kernels ? entries : 0);
     const cl_int code =
         pass<&Slots::clCreateKernelsInProgram>(program.inner, entries, kernels ? inner.data() : nullptr, &found);
     if (code != CL_SUCCESS) return code;
-    for (cl_uint i = 0; kernels && i < found; ++i) kernels[i] = handle_of(*new Kernel(program, inner[i]));
+    for (cl_uint i = 0; kernels && i < std::min(found, entries); ++i) {
+      kernels[i] = wrap<Kernel>(program, device::OwnedKernel(inner[i]));
+    }
     if (count) *count = found;
     return CL_SUCCESS;
   });
@@ -122,7 +130,7 @@ cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error) {
     cl_int code = CL_SUCCESS;
     const cl_kernel inner = pass<&Slots::clCloneKernel>(kernel.inner, &code);
     check(code);
-    return handle_of(*new Kernel(*kernel.program, inner));
+    return wrap<Kernel>(*kernel.program, device::OwnedKernel(inner));
   });
 }
 
@@ -218,12 +226,13 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kern
                                           cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&]() -> cl_int {
     Queue& queue = valid(queue_handle);
-    const Kernel& kernel = valid(handle);
+    Kernel& kernel = valid(handle);
     if (&*kernel.program->context != &*queue.context) return CL_INVALID_CONTEXT;
     if (dimensions < 1 || dimensions > 3) return CL_INVALID_WORK_DIMENSION;
     for (cl_uint d = 0; local && d < dimensions; ++d) {
       if (local[d] == 0) return CL_INVALID_WORK_GROUP_SIZE;  // NVIDIA's driver divides by it
     }
+    if (!kernel.launched.load(std::memory_order_relaxed) && !kernel.launched.exchange(true)) expect_end();
     return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, {count, events, event},
                                                    kernel.inner, dimensions, offset, global, local);
   });
@@ -248,7 +257,7 @@ cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue queue_handle, void(CL_
     Queue& queue = valid(queue_handle);
     if ((memories == 0) != (list == nullptr)) return CL_INVALID_VALUE;
     std::vector<cl_mem> inner;
-    for (cl_uint i = 0; i < memories; ++i) inner.push_back(valid(list[i], *queue.context).inner);
+    for (cl_uint i = 0; i < memories; ++i) inner.push_back(list[i] ? valid(list[i], *queue.context).inner : nullptr);
     const cl_mem* inner_list = memories ? inner.data() : nullptr;
     return enqueue<&Slots::clEnqueueNativeKernel>(queue, {Work::Kind::kernel, "native kernel"}, {count, events, event},
                                                   function, args, size, memories, inner_list, places);

@@ -101,7 +101,7 @@ void check_flags(cl_mem_flags flags) {
 
 cl_mem hand_out(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent) {
   check(code);
-  return handle_of(*new Memory(context, inner, std::move(parent)));
+  return wrap<Memory>(context, device::OwnedMemory(inner), std::move(parent));
 }
 
 Memory::Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent)
@@ -114,6 +114,7 @@ Memory::~Memory() { forget_live(this); }
 // The inner object goes last: its destructor callbacks free the address, perhaps before this returns.
 void destroy(Memory& memory) {
   const cl_mem inner = memory.inner;
+  const Ref<Context> context = memory.context;  // its destructor callbacks come after this one's
   if (memory.mourned) {
     memory.~Memory();
   } else {

@@ -1,6 +1,7 @@
 // The driver's objects. Each wraps one object of the inner driver; where both could be meant, `inner` is theirs.
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -40,7 +41,6 @@ struct Context : Object {
   static constexpr cl_int invalid = CL_INVALID_CONTEXT;
   Context(std::vector<Device*> its_devices, std::vector<cl_context_properties> its_properties)
       : Object(its_kind), devices(std::move(its_devices)), properties(std::move(its_properties)) {}
-  ~Context();
 
   cl_context inner = nullptr;
   const std::vector<Device*> devices;
@@ -59,8 +59,8 @@ struct Queue : Object {
   cl_command_queue inner = nullptr;
   const Ref<Context> context;
   Device& device;
-  cl_command_queue_properties properties = 0;         // as the program asked for them
-  std::vector<cl_queue_properties> properties_array;  // the same as it was given; empty for the legacy call
+  std::atomic<cl_command_queue_properties> properties = 0;  // as the program asked for them
+  std::vector<cl_queue_properties> properties_array;        // the same as it was given; empty for the legacy call
 };
 
 // Buffers, sub-buffers, images and pipes.
@@ -100,6 +100,8 @@ struct Program : Object {
   const cl_program inner;
   const Ref<Context> context;
   const std::vector<Device*> devices;
+  std::mutex mutex;                              // guards the options
+  std::map<const Device*, std::string> options;  // of the last build, as the program gave them
 };
 
 // What a kernel argument takes, as far as the inner driver tells.
@@ -116,6 +118,7 @@ struct Kernel : Object {
   const Ref<Program> program;
   const std::string name;
   const std::vector<Takes> arguments;
+  std::atomic<bool> launched{false};
 };
 
 struct Event : Object {
@@ -150,7 +153,8 @@ template <class Handle>
 auto& valid(Handle handle) {
   auto* object = object_of(handle);
   using T = std::remove_pointer_t<decltype(object)>;
-  if (!object || object->kind.load(std::memory_order_relaxed) != T::its_kind) throw Error{T::invalid};
+  const bool ours = object && object->dispatch == &function_table;
+  if (!ours || object->kind.load(std::memory_order_relaxed) != T::its_kind) throw Error{T::invalid};
   return *object;
 }
 
@@ -168,9 +172,17 @@ void check_flags(cl_mem_flags flags);
 // What the inner driver made, wrapped for the program; throws its error.
 cl_mem hand_out(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent = {});
 
+// An object of ours around an inner one, which is not lost where there is no memory for ours.
+template <class T, class Parent, class Owned, class... More>
+typename T::Handle wrap(Parent& parent, Owned inner, More... more) {
+  T* made = new T(parent, inner.get(), std::move(more)...);
+  inner.release();
+  return handle_of(*made);
+}
+
 // The inner handles of the given devices, each once; CL_INVALID_DEVICE for one that is not in the context.
 std::vector<cl_device_id> inner_devices(const Context& context, cl_uint count, const cl_device_id* devices);
-// The device itself or, for null, the only one of the context.
+// The device itself; CL_INVALID_DEVICE for one that is not in the context.
 Device& device_in(const Context& context, cl_device_id device);
 
 // Handles that may stand in a kernel argument, with the inner handle each of them means.

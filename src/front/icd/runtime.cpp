@@ -1,12 +1,14 @@
 // Begin and end of the driver's life in a process.
 #include "front/icd/runtime.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <pthread.h>
@@ -29,28 +31,37 @@ std::optional<std::string> from_environment(const std::string& variable) {
   return value;
 }
 
-// Work in flight may end, if it does so soon. One thread for each queue, as some may wait for what never comes.
+// Work in flight may end, if it does so soon. Several threads, as some queues may wait for what never comes.
 void let_work_end() {
+  static std::atomic<bool> done{false};
+  if (life != Life::running || done.exchange(true)) return;
   struct Count {
     std::mutex mutex;
     std::condition_variable ended;
-    std::size_t busy;
+    std::size_t busy = 0;
   };
   const auto queues = live_queues();
-  auto count = std::make_shared<Count>();
-  count->busy = queues.size();
-  for (cl_command_queue queue : queues) {
-    std::thread([queue, count] {
-      pass<&Slots::clFinish>(queue);
-      std::lock_guard lock(count->mutex);
-      if (--count->busy == 0) count->ended.notify_one();
-    }).detach();
-  }
+  const auto count = std::make_shared<Count>();
+  constexpr std::size_t most = 8;
   std::unique_lock lock(count->mutex);
+  for (std::size_t first = 0; first < std::min(most, queues.size()); ++first) {
+    try {
+      std::thread([queues, count, first] {
+        for (std::size_t i = first; i < queues.size(); i += most) pass<&Slots::clFinish>(queues[i]);
+        std::lock_guard ended(count->mutex);
+        if (--count->busy == 0) count->ended.notify_one();
+      }).detach();
+      ++count->busy;
+    } catch (const std::system_error&) {
+      break;  // no more threads to be had: then it is as it would be without us
+    }
+  }
   count->ended.wait_for(lock, std::chrono::milliseconds(500), [&] { return count->busy == 0; });
+  if (observing()) collect();
 }
 
 void at_exit() {
+  let_work_end();
   Life running = Life::running;
   if (!life.compare_exchange_strong(running, Life::ending)) return;
   stop_callbacks();
@@ -67,7 +78,18 @@ Runtime* start() {
     const std::string& show = runtime->settings.show;
     if (show != "one" && show != "all") throw core::UsageError("HEDDLE_SHOW='" + show + "': one or all expected");
     runtime->choice = device::choose_devices(runtime->settings, from_environment);
-    const std::vector<device::Chosen>& chosen = runtime->choice.devices;
+    std::vector<device::Chosen>& chosen = runtime->choice.devices;
+    std::vector<Device*> real;
+    std::erase_if(chosen, [&](const device::Chosen& c) {
+      try {
+        real.push_back(new Device(c, false, c.info.name));
+        return false;
+      } catch (const Error& error) {
+        core::log_once(core::LogLevel::warn, "device " + c.info.id + " of " + c.platform.library +
+                                                 " cannot be used: " + device::error_name(error.code));
+        return true;
+      }
+    });
     if (chosen.empty()) {
       core::log_once(core::LogLevel::warn, "there is no OpenCL device below Heddle, so it offers none");
       return runtime;
@@ -75,10 +97,12 @@ Runtime* start() {
     const device::Chosen& primary = device::primary_of(chosen);
     const bool all = show == "all";
     runtime->devices.push_back(new Device(primary, true, all ? "Heddle on " + primary.info.name : primary.info.name));
-    for (const device::Chosen& real : chosen) {
-      if (all) runtime->devices.push_back(new Device(real, false, real.info.name));
-    }
+    runtime->hidden = std::move(real);
+    if (all) runtime->devices.insert(runtime->devices.end(), runtime->hidden.begin(), runtime->hidden.end());
     if (runtime->settings.active) start_observing(runtime->settings, *runtime->devices[0]);
+  } catch (const Error& error) {
+    core::log_once(core::LogLevel::warn, "no device can be used: " + device::error_name(error.code));
+    runtime->devices.clear();
   } catch (const std::exception& error) {
     core::log_once(core::LogLevel::warn, error.what());
     runtime->devices.clear();
@@ -96,18 +120,20 @@ Runtime& runtime() {
   return *the;
 }
 
-// Static objects of a driver's libraries are destroyed at exit, in part before our exit handler, while the driver's
-// threads may still be using them (seen: PoCL compiling a kernel). What belongs to the main thread is destroyed before
-// all of them.
-void expect_end_of_main() {
+// Static objects of a driver's libraries are destroyed at exit, in the reverse order of their making, while the
+// driver's threads may still be using them (seen: PoCL compiling a kernel). What belongs to the main thread is
+// destroyed before all of them. Other threads register an exit handler again and again: the latest comes before
+// whatever was made by then.
+void expect_end() {
   struct EndOfMain {
-    ~EndOfMain() {
-      if (life == Life::running) let_work_end();
-    }
+    ~EndOfMain() { let_work_end(); }
   };
+  static std::atomic<int> registered{0};
   if (getpid() == gettid()) {
     static thread_local EndOfMain end;
     (void)end;
+  } else if (registered.fetch_add(1) < 64) {
+    std::atexit(let_work_end);
   }
 }
 

@@ -1,5 +1,5 @@
 // A program that ends while its work runs. It must end quickly, with exit code 0, and in silence.
-// Argument "thread": a second thread calls exit.
+// Argument "thread": a second thread calls exit. "worker": only a second thread uses OpenCL, and main returns.
 #define _POSIX_C_SOURCE 200809L
 
 #include <pthread.h>
@@ -55,11 +55,40 @@ static void* leave(void* data) {
   exit(0);
 }
 
+static void work(void);
+
+static void* use_opencl(void* data) {
+  work();
+  *(atomic_bool*)data = true;
+  for (;;) pause_ms(1000);
+  return NULL;
+}
+
 int main(int argc, char** argv) {
   atexit(clean_up);  // before the first OpenCL call, so it runs after everything that drivers registered
   seed_from(argc > 2 ? argv[2] : NULL);
+  if (argc > 1 && strcmp(argv[1], "worker") == 0) {
+    static atomic_bool under_way;
+    pthread_t thread;
+    pthread_create(&thread, NULL, use_opencl, &under_way);
+    while (!under_way) pause_ms(1);
+    pause_ms((long)random_below(20));
+    return 0;
+  }
+  work();
+  if (!started) return 0;
+  if (argc > 1 && strcmp(argv[1], "thread") == 0) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, leave, NULL);
+    for (;;) clEnqueueMarkerWithWaitList(m.queue, 0, NULL, NULL), pause_ms(1);
+  }
+  pause_ms((long)random_below(20));
+  return 0;
+}
+
+static void work(void) {
   m = open_machine(0);
-  if (!m.heddle) return 0;  // other drivers hang or crash when they are called so late
+  if (!m.heddle) return;  // other drivers hang or crash when they are called so late
   cl_int error = CL_SUCCESS;
   loose = clCreateCommandQueue(m.context, m.device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &error);
   need(error, "clCreateCommandQueue");
@@ -87,11 +116,4 @@ int main(int argc, char** argv) {
   need(clFlush(m.queue), "clFlush");
   need(clFlush(loose), "clFlush");
   started = true;
-  if (argc > 1 && strcmp(argv[1], "thread") == 0) {
-    pthread_t thread;
-    pthread_create(&thread, NULL, leave, NULL);
-    for (;;) clEnqueueMarkerWithWaitList(m.queue, 0, NULL, NULL), pause_ms(1);
-  }
-  pause_ms((long)random_below(20));
-  return 0;
 }

@@ -15,16 +15,17 @@ run() {
   local log=$work/$1
   shift
   rm -f "$log".*
-  ASAN_OPTIONS=log_path=$log${ASAN_OPTIONS_MORE:-} TSAN_OPTIONS=log_path=$log:exitcode=0 timeout 300 "$@" >"$work/out" 2>"$work/err"
+  ASAN_OPTIONS=log_path=$log:exitcode=77${ASAN_OPTIONS_MORE:-} TSAN_OPTIONS=log_path=$log:exitcode=0 timeout 300 "$@" >"$work/out" 2>"$work/err"
 }
 leaked() { cat "$work/$1".* 2>/dev/null | grep -oE '[0-9]+ byte\(s\) leaked' | cut -d' ' -f1; }
 
-# clean PROGRAM ARGUMENTS...: its checks hold, or a sanitizer ended it; no report names us, and no more leaks than on the driver below.
+# clean PROGRAM ARGUMENTS...: its checks hold, or AddressSanitizer ended it (77); no report names us, and no more leaks than on the
+# driver below.
 clean() {
   local code
   run heddle "$heddle" run "$@"
   code=$?
-  if [ $code != 0 ] && ! ls "$work"/heddle.* >/dev/null 2>&1; then
+  if [ $code != 0 ] && { [ $code != 77 ] || ! ls "$work"/heddle.* >/dev/null 2>&1; }; then
     echo "FAILED: $* (exit code $code)"
     head -20 "$work/err"
     failures=$((failures + 1))
@@ -42,7 +43,8 @@ clean() {
 # PoCL keeps a reference to the context when it refuses an image. A program still has the context's address then; behind ours nobody
 # has, so it counts as a leak.
 ASAN_OPTIONS_MORE=:detect_leaks=0 clean "$programs/images"
-for program in buffers events queues svm contexts threads forked heat; do clean "$programs/$program"; done
+# programs.c is not among them: PoCL 3.1 itself does not survive it under AddressSanitizer.
+for program in buffers devices events queues svm contexts threads forked heat; do clean "$programs/$program"; done
 HEDDLE_REPORT=on HEDDLE_TRACE=$work/trace.json clean "$programs/threads"
 for ((i = 0; i < 5; ++i)); do clean "$programs/exit_in_flight" main; done
 [ $failures = 0 ] && echo "no report with a frame of ours"

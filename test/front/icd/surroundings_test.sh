@@ -8,7 +8,10 @@ trap 'rm -rf "$work"' EXIT
 export XDG_DATA_HOME=$work/data
 unset OCL_ICD_FILENAMES OPENCL_VENDOR_PATH HEDDLE HEDDLE_DEVICES HEDDLE_LOG HEDDLE_TRACE HEDDLE_SHOW HEDDLE_REPORT
 # One driver that works, whichever the machine has first.
-real=$(cat "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}"/*.icd | head -1)
+for file in "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}"/*.icd; do
+  read -r real <"$file" || true  # the last line may have no end
+  case $real in '' | *libheddle-icd*) ;; *) break ;; esac
+done
 unset OCL_ICD_VENDORS
 library=$(cat "$(dirname "$(dirname "$heddle")")"/share/heddle/vendors/heddle.icd)
 failures=0
@@ -63,7 +66,8 @@ HOLLOW=no_device expect "$(vendors both "$hollow" "$real")" 0 'Device #0' 1 clin
 expect "$good" 0 "warning: HEDDLE_SHOW='x': one or all expected" 1 env HEDDLE_SHOW=x clinfo -l
 expect "$good" 0 "warning: HEDDLE_DEVICES: 'gpu7' matches no device" 1 env HEDDLE_DEVICES=gpu7 clinfo -l
 expect "$good" 0 'cannot be created' 1 env HEDDLE_TRACE=/nowhere/trace.json clinfo -l
-# Runs inside runs keep the user's drivers.
+# Runs inside runs keep the user's drivers, unless they are changed in between.
+expect "$good" 0 'Hollow' 1 env OCL_ICD_VENDORS="$poor" "$heddle" run clinfo -l
 expect "$poor" 0 'Hollow' 1 "$heddle" run clinfo -l
 # HEDDLE=off: the same device, and nothing else happens.
 expect "$good" 0 'Device #0' 1 env HEDDLE=off clinfo -l
@@ -75,6 +79,11 @@ DESTDIR=$work/root cmake --install "$build" >"$work/install.log" 2>&1 || { cat "
 icd=$work/root/etc/OpenCL/vendors/heddle.icd
 installed=$work/root$(cat "$icd")
 [ -f "$installed" ] || { echo "FAILED: $icd names $(cat "$icd"), which was not installed"; failures=$((failures + 1)); }
+cmake --install "$build" --prefix "$work/elsewhere" >/dev/null 2>&1  # the last step fails without the right to write to /etc
+grep -qx "$work/elsewhere/.*/libheddle-icd.so" "$work/elsewhere/share/heddle/vendors/heddle.icd" || {
+  echo "FAILED: another prefix"
+  failures=$((failures + 1))
+}
 listed=$(OCL_ICD_VENDORS=$(vendors beside "$installed" "$real") timeout 60 clinfo -l 2>&1)
 [ "$(grep -c 'Platform #' <<<"$listed")" = 2 ] && grep -q 'Heddle' <<<"$listed" || {
   printf 'FAILED: installed beside another driver:\n%s\n' "$listed"
