@@ -14,7 +14,9 @@ unset HEDDLE HEDDLE_DEVICES HEDDLE_LOG HEDDLE_TRACE HEDDLE_SHOW HEDDLE_REPORT
 # Where several drivers are installed, programs would take the first and Heddle the best: so both get the same one.
 if [ -z "${OCL_ICD_VENDORS:-}" ]; then
   mkdir "$work/vendors"
-  one=$(ls /etc/OpenCL/vendors/*pocl*.icd /etc/OpenCL/vendors/*.icd 2>/dev/null | head -1)
+  for one in /etc/OpenCL/vendors/*pocl*.icd /etc/OpenCL/vendors/*.icd; do
+    case $one in */heddle.icd) ;; *) [ -f "$one" ] && break ;; esac
+  done
   cp "$one" "$work/vendors/"
   export OCL_ICD_VENDORS=$work/vendors
 fi
