@@ -39,15 +39,14 @@ void remember_options(Program& program, const Targets& targets, const char* opti
   for (const Device* device : targets.devices) program.options[device] = options ? options : "";
 }
 
-// What we add to the program's own options: what the driver below needs, and that it tells what kernels take as
-// arguments (kernel.cpp asks), which NVIDIA's keeps to itself otherwise.
-std::string added_options(const Device& device) {
-  return device::quirk_options(device.info) + (device.knows_arguments ? " -cl-kernel-arg-info" : "");
+// The program's own options with what the driver below needs.
+std::string options_for(const Device& device, const char* given) {
+  return (given ? given : "") + device::quirk_options(device.info);
 }
 
-std::string options_for(const Device& device, const char* given) {
-  return (given ? given : "") + added_options(device);
-}
+// With it drivers tell what kernels take as arguments (kernel.cpp asks), which PoCL and NVIDIA's keep to themselves
+// otherwise.
+constexpr const char* tell_arguments = " -cl-kernel-arg-info";
 
 // With a callback a build may return before it is done, and need not. It is done at once, so that the callback's
 // program is whole; the callback comes from our thread, unless the arguments were refused and nothing was built.
@@ -178,9 +177,15 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
     if (!notify && user) return CL_INVALID_VALUE;
     const Targets targets(*program.context, program.devices, count, devices);
     const auto begin = now();
-    const cl_int code =
-        pass<&Slots::clBuildProgram>(program.inner, targets.count(), targets.inner.data(),
-                                     options_for(*targets.devices[0], options).c_str(), nullptr, nullptr);
+    const std::string own = options_for(*targets.devices[0], options);
+    const auto build = [&](const std::string& with) {
+      return pass<&Slots::clBuildProgram>(program.inner, targets.count(), targets.inner.data(), with.c_str(), nullptr,
+                                          nullptr);
+    };
+    cl_int code = CL_BUILD_PROGRAM_FAILURE;
+    if (targets.devices[0]->knows_arguments) code = build(own + tell_arguments);
+    // A mistake of the program's, or NVIDIA's driver (580), which with our option refuses kernels without parameters.
+    if (code == CL_BUILD_PROGRAM_FAILURE) code = build(own);
     observe_build(begin);
     expect_end();
     if (code == CL_SUCCESS || code == CL_BUILD_PROGRAM_FAILURE) remember_options(program, targets, options);
