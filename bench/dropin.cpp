@@ -169,7 +169,7 @@ cl_device_id heddle_device() {
 struct Both {
   device::Choice choice;
   std::string id;
-  Driver inner, heddle;
+  Driver inner, heddle, again;  // the inner driver twice: what two contexts differ by without Heddle
 
   static std::unique_ptr<Both> open(const core::Settings& settings) {
     device::Choice choice = device::choose_devices(settings, from_environment);
@@ -177,7 +177,8 @@ struct Both {
     const device::Chosen& primary = device::primary_of(choice.devices);
     const cl_device_id handle = primary.handle;
     std::string id = primary.info.id;
-    return std::unique_ptr<Both>(new Both{std::move(choice), std::move(id), Driver(handle), Driver(heddle_device())});
+    return std::unique_ptr<Both>(
+        new Both{std::move(choice), std::move(id), Driver(handle), Driver(heddle_device()), Driver(handle)});
   }
 };
 
@@ -188,22 +189,25 @@ Shard compare(std::shared_ptr<std::unique_ptr<Both>> both, const std::string& wh
   return {what, [=](Context& context) {
             if (!*both) *both = Both::open(context.settings);
             Both& b = **both;
-            once(b.inner), once(b.heddle);  // whatever is built or touched at first
-            std::vector<double> inner, heddle, differences, ratios;
+            once(b.inner), once(b.heddle), once(b.again);  // whatever is built or touched at first
+            std::vector<double> inner, heddle, again, differences, ratios, controls;
             const auto kept = [](std::vector<double>& samples, double sample) {
               samples.push_back(sample);
               return sample;
             };
             auto rows = context.interleave(b.id,
                                            {{what + ", inner driver", unit, [&] { return kept(inner, once(b.inner)); }},
-                                            {what + ", Heddle", unit, [&] { return kept(heddle, once(b.heddle)); }}},
+                                            {what + ", Heddle", unit, [&] { return kept(heddle, once(b.heddle)); }},
+                                            {what + ", inner again", unit, [&] { return kept(again, once(b.again)); }}},
                                            repetitions);
             for (std::size_t i = 0; i < inner.size(); ++i) {
               differences.push_back(heddle[i] - inner[i]);
               ratios.push_back(heddle[i] / inner[i]);
+              controls.push_back(again[i] / inner[i]);
             }
             rows.push_back(summarise(what + ", difference", b.id, unit, differences));
             rows.push_back(summarise(what + ", ratio", b.id, "", ratios));
+            rows.push_back(summarise(what + ", control", b.id, "", controls));
             return rows;
           }};
 }
