@@ -30,7 +30,7 @@ std::vector<Chosen> find_devices(const std::vector<Platform>& platforms, std::ve
     cl_uint count = 0;
     cl_int code = platform.cl(&Slots::clGetDeviceIDs, platform.handle, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
     std::vector<cl_device_id> handles(code == CL_SUCCESS ? count : 0);
-    if (count > 0)
+    if (code == CL_SUCCESS && count > 0)
       code = platform.cl(&Slots::clGetDeviceIDs, platform.handle, CL_DEVICE_TYPE_ALL, count, handles.data(), nullptr);
     if (code != CL_SUCCESS || count == 0) {
       // Seen: PoCL without a writable folder for its cache.
@@ -100,6 +100,13 @@ Result<std::vector<OwnedSubDevice>> cut(const Chosen& found, int parts) {
   return out;
 }
 
+// Heddle's driver under another name would go round in circles.
+bool is_heddle(const Platform& platform) {
+  char suffix[16] = "";
+  platform.cl(&Slots::clGetPlatformInfo, platform.handle, CL_PLATFORM_ICD_SUFFIX_KHR, sizeof suffix, suffix, nullptr);
+  return std::string(suffix) == "HEDDLE";
+}
+
 }  // namespace
 
 std::vector<Selector> parse_selectors(const std::string& text) {
@@ -129,7 +136,8 @@ std::vector<Selector> parse_selectors(const std::string& text) {
 Choice choose_devices(const core::Settings& settings, const core::Lookup& environment) {
   const std::vector<Selector> selectors = parse_selectors(settings.devices);
   Choice choice;
-  const std::vector<Platform> platforms = load_platforms(driver_libraries(environment), choice.problems);
+  std::vector<Platform> platforms = load_platforms(driver_libraries(environment), choice.problems);
+  std::erase_if(platforms, is_heddle);
   const std::vector<Chosen> found = find_devices(platforms, choice.problems);
 
   std::vector<int> parts(found.size(), 0);  // 0: not chosen
@@ -171,6 +179,14 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
   }
   for (const std::string& problem : choice.problems) core::log_once(core::LogLevel::warn, problem);
   return choice;
+}
+
+const Chosen& primary_of(const std::vector<Chosen>& devices) {
+  static constexpr Kind order[] = {Kind::gpu, Kind::accelerator, Kind::cpu};
+  const auto rank = [](const Chosen& c) { return std::find(std::begin(order), std::end(order), c.info.kind); };
+  return *std::min_element(devices.begin(), devices.end(), [&](const Chosen& a, const Chosen& b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : a.info.units > b.info.units;
+  });
 }
 
 }  // namespace heddle::device

@@ -26,4 +26,8 @@ struct Choice {
 // read.
 Choice choose_devices(const core::Settings& settings, const core::Lookup& environment);
 
+// The one that an unsplit launch runs on: a GPU before an accelerator before a CPU, and of its kind the one
+// with most units. There must be one.
+const Chosen& primary_of(const std::vector<Chosen>& devices);
+
 }  // namespace heddle::device

@@ -280,7 +280,8 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
   info.driver = platform_name + " " + device_text(cl, device, CL_DRIVER_VERSION);
   const auto type = device_value<cl_device_type>(cl, device, CL_DEVICE_TYPE);
   info.kind = type & CL_DEVICE_TYPE_CPU ? Kind::cpu : type & CL_DEVICE_TYPE_GPU ? Kind::gpu : Kind::accelerator;
-  info.units = static_cast<int>(device_value<cl_uint>(cl, device, CL_DEVICE_MAX_COMPUTE_UNITS));
+  info.units = std::max(1, static_cast<int>(device_value<cl_uint>(
+                               cl, device, CL_DEVICE_MAX_COMPUTE_UNITS)));  // a poor driver may not say
   info.memory = device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.largest_buffer = device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info.local_memory = device_value<cl_ulong>(cl, device, CL_DEVICE_LOCAL_MEM_SIZE);

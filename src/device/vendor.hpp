@@ -1,5 +1,5 @@
 // Our own loader of OpenCL drivers, for library and driver alike: libOpenCL cannot be called from inside a driver.
-// The only header of this folder with OpenCL types; outside it, front/icd alone may include it.
+// With chosen.hpp the only header that shows OpenCL types outside this folder: to front/icd and to the suite "dropin".
 #pragma once
 
 #define CL_USE_DEPRECATED_OPENCL_1_0_APIS
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
 
 #include "core/errors.hpp"
@@ -70,7 +71,7 @@ struct Platform {
 // Where drivers are looked for, by the rules that ocl-icd and the Khronos loader share: OCL_ICD_VENDORS is a folder of
 // .icd files, one .icd file, or a library; OCL_ICD_FILENAMES adds libraries. Where the same variable is there with
 // core::inner_prefix before its name, that one counts: `heddle run` keeps the user's own under it. Returns the names of
-// libraries, without Heddle's own driver.
+// libraries, without Heddle's own driver; where nothing else was listed, those of the machine's drivers.
 std::vector<std::string> driver_libraries(const core::Lookup& environment);
 
 // Loads every driver and asks it for its platforms. One that cannot be loaded, or has none, is named in `problems`;
@@ -101,6 +102,7 @@ class Owned {
     cl(Release, handle_);
   }
   Handle get() const { return handle_; }
+  Handle release() { return std::exchange(handle_, nullptr); }  // to somebody else who owns it from now on
   explicit operator bool() const { return handle_ != nullptr; }
 
  private:
@@ -112,6 +114,7 @@ using OwnedQueue = Owned<cl_command_queue, &cl_icd_dispatch::clReleaseCommandQue
 using OwnedMemory = Owned<cl_mem, &cl_icd_dispatch::clReleaseMemObject>;
 using OwnedProgram = Owned<cl_program, &cl_icd_dispatch::clReleaseProgram>;
 using OwnedKernel = Owned<cl_kernel, &cl_icd_dispatch::clReleaseKernel>;
+using OwnedSampler = Owned<cl_sampler, &cl_icd_dispatch::clReleaseSampler>;
 using OwnedEvent = Owned<cl_event, &cl_icd_dispatch::clReleaseEvent>;
 using OwnedSubDevice = Owned<cl_device_id, &cl_icd_dispatch::clReleaseDevice>;
 

@@ -35,6 +35,15 @@ TEST(Settings, Defaults) {
   EXPECT_EQ(s.cache_limit, 256_MiB);
   EXPECT_EQ(s.log, LogLevel::warn);
   EXPECT_EQ(s.trace, "");
+  EXPECT_TRUE(s.active);
+  EXPECT_FALSE(s.report);
+  EXPECT_EQ(s.show, "one");
+}
+
+TEST(Settings, SwitchesAreOnOrOff) {
+  EXPECT_FALSE(read({{"HEDDLE", "off"}}).active);
+  EXPECT_TRUE(read({{"HEDDLE_REPORT", "on"}}).report);
+  EXPECT_THROW(read({{"HEDDLE", "no"}}), UsageError);
 }
 
 TEST(Settings, XdgFoldersComeFirstUnlessRelative) {

@@ -50,7 +50,22 @@ TEST(DriverLibraries, MoreByFileNamesWithoutRepeats) {
 TEST(DriverLibraries, NeverOurselves) {
   TemporaryFolder folder;
   folder.write("heddle.icd", "/usr/lib/libheddle-icd.so.1");
-  EXPECT_EQ(driver_libraries(environment({{"OCL_ICD_VENDORS", folder.path()}})), Libraries{});
+  folder.write("other.icd", "libother.so");
+  EXPECT_EQ(driver_libraries(environment({{"OCL_ICD_VENDORS", folder.path()}})), Libraries{"libother.so"});
+  EXPECT_EQ(driver_libraries(environment({{"OCL_ICD_VENDORS", folder.path() + "/"}})), Libraries{"libother.so"});
+}
+
+TEST(DriverLibraries, OurselvesAloneStandsForTheMachinesDrivers) {
+  EXPECT_EQ(driver_libraries(environment({{"OCL_ICD_VENDORS", "/usr/lib/libheddle-icd.so"}})),
+            driver_libraries(environment({})));
+}
+
+TEST(DriverLibraries, WhatHeddleRunKeptForTheInnerDriversCounts) {
+  const auto kept = environment({{"OCL_ICD_VENDORS", "liba.so"}, {"HEDDLE_INNER_OCL_ICD_VENDORS", "libb.so"}});
+  EXPECT_EQ(driver_libraries(kept), Libraries{"libb.so"});
+  // Kept empty: the user had none.
+  const auto none = environment({{"OCL_ICD_VENDORS", "liba.so"}, {"HEDDLE_INNER_OCL_ICD_VENDORS", ""}});
+  EXPECT_EQ(driver_libraries(none), driver_libraries(environment({})));
 }
 
 TEST(LoadPlatforms, NamesWhatCannotBeLoadedAndGoesOn) {

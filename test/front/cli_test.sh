@@ -5,7 +5,7 @@ heddle=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_DATA_HOME=$work/data XDG_CACHE_HOME=$work/cache
-unset OCL_ICD_FILENAMES HEDDLE_DEVICES HEDDLE_STORE HEDDLE_CACHE HEDDLE_CACHE_LIMIT HEDDLE_LOG HEDDLE_TRACE HEDDLE_KERNELC
+unset OCL_ICD_FILENAMES HEDDLE HEDDLE_SHOW HEDDLE_REPORT HEDDLE_DEVICES HEDDLE_STORE HEDDLE_CACHE HEDDLE_CACHE_LIMIT HEDDLE_LOG HEDDLE_TRACE HEDDLE_KERNELC
 failures=0
 
 # expect CODE PATTERN COMMAND...: the exit code, and a pattern that standard output and error together must hold.
@@ -34,7 +34,7 @@ json() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert eva
 
 expect 0 '^heddle [0-9]+\.[0-9]+\.[0-9]+$' "$heddle" --version
 expect 0 'HEDDLE_DEVICES' "$heddle" --help
-for command in analyze devices demo bench profile; do expect 0 'Usage' "$heddle" "$command" --help; done
+for command in analyze devices run demo bench profile; do expect 0 'Usage' "$heddle" "$command" --help; done
 for command in list show export import forget; do expect 0 'Usage' "$heddle" profile "$command" --help; done
 expect 2 "no command 'nosuch'; there are: " "$heddle" nosuch
 expect 2 'heddle|--help' "$heddle"
@@ -84,11 +84,27 @@ json "$work/trace.json" '{"slice", "transfer", "build"} <= {e.get("cat") for e i
 
 "$heddle" bench overhead --quick --json "$work/overhead.json" >/dev/null || failures=$((failures + 1))
 json "$work/overhead.json" 'd["suite"] == "overhead" and len(d["rows"]) > 0 and d["summary"]["trace_event_ns"] > 0'
+"$heddle" bench dropin --quick --json "$work/dropin.json" >/dev/null || failures=$((failures + 1))
+json "$work/dropin.json" '{"launch_overhead_us", "chain_ratio", "transfer_ratio", "threads_ratio"} <= d["summary"].keys()'
 expect 2 "no suite 'nosuch'; there are: " "$heddle" bench nosuch
 expect 2 'cannot be written' "$heddle" bench device --quick --json /proc/nowhere/x.json
 expect 2 'is a folder' "$heddle" bench device --quick --json "$work"
 expect 2 'resume needs' env HEDDLE_CACHE=off "$heddle" bench device --resume
 expect 2 'source checkout' "$heddle" test
+
+# A program that is run has its own words, exit code, signals and streams; its options are not ours.
+expect 0 '^-- a --show run demo$' "$heddle" run --devices cpu -- echo -- a --show run demo
+expect 3 '^in out$' "$heddle" run --show sh -c 'read x; echo "$x" out; exit 3' <<<in
+expect 143 '' "$heddle" run sh -c 'kill -TERM $$'
+expect 127 'nosuch cannot be run: No such file' "$heddle" run ./nosuch
+expect 126 'cannot be run: Permission denied' "$heddle" run "$work"
+expect 2 'which program' "$heddle" run
+expect 2 'which program' "$heddle" run --show --
+expect 2 'is not a device' "$heddle" run --devices cpu/0 true
+expect 2 '--nosuch' "$heddle" run --nosuch true
+expect 0 "^$work/vendors\$" env OCL_ICD_VENDORS="$work/vendors" "$heddle" run sh -c 'echo "$HEDDLE_INNER_OCL_ICD_VENDORS"'
+expect 0 "^$work/vendors\$" env OCL_ICD_VENDORS="$work/vendors" "$heddle" run "$heddle" run sh -c 'echo "$HEDDLE_INNER_OCL_ICD_VENDORS"'
+expect 0 "^/[^ ]*/trace.json on cpu\$" "$heddle" run --trace "$work/../trace.json" --show --devices=cpu sh -c 'echo "$HEDDLE_TRACE $HEDDLE_REPORT $HEDDLE_DEVICES"'
 
 # Whether the demo's own times were kept depends on what else the machine does, so a record is imported.
 cat >"$work/import.json" <<'JSON'

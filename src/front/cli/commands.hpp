@@ -18,6 +18,9 @@ struct Environment {
 void add_devices_command(CLI::App& app, const Environment& environment);
 void add_demo_command(CLI::App& app, const Environment& environment);
 void add_analyze_command(CLI::App& app, const Environment& environment);
+// `program` is read when the command runs: the words that cut_program took off the command line.
+void add_run_command(CLI::App& app, const Environment& environment, const std::vector<std::string>& program);
+std::vector<std::string> cut_program(const CLI::App& app, int& argc, char** argv);
 void add_bench_command(CLI::App& app, const Environment& environment);
 
 // Writes a file as a whole or not at all. A file that is replaced keeps its mode, a new one gets `mode` less the umask;

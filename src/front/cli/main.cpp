@@ -58,16 +58,19 @@ int run(int argc, char** argv) {
     std::vector<std::string> names;
     for (char** entry = environ; *entry; ++entry) names.emplace_back(*entry, std::string_view(*entry).find('='));
     for (const std::string& line : core::misspelt_settings(names)) core::log(core::LogLevel::warn, line);
-    if (settings.trace.empty()) return;
+    if (settings.trace.empty() || app.got_subcommand("run")) return;  // a program that is run has a trace of its own
     trace.file = new front::report::TraceFile(settings.trace);
     core::set_trace_sink(trace.file);
   });
+  std::vector<std::string> program;  // what `run` starts
   front::cli::add_devices_command(app, environment);
+  front::cli::add_run_command(app, environment, program);
   front::cli::add_demo_command(app, environment);
   front::cli::add_analyze_command(app, environment);
   front::cli::add_bench_command(app, environment);
   front::cli::add_profile_command(app, settings, exit_code);
 
+  program = front::cli::cut_program(app, argc, argv);
   if (argc > 1 && argv[1][0] != '-') {  // CLI11 itself would only say that a command is missing
     std::string known;
     bool found = false;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <signal.h>
@@ -32,6 +33,7 @@ struct State {
   std::deque<std::function<void()>> calls;
   std::map<std::uintptr_t, Watch> watched;  // in the order in which they were asked for
   std::uintptr_t last = 0;
+  std::timed_mutex inside;  // held by the thread while it calls an inner driver
   bool started = false;
 };
 
@@ -40,14 +42,34 @@ State& state() {
   return *the;
 }
 
+// The code with which it failed, or CL_QUEUED (the largest status) if it did not.
+cl_int failure_of(const Event& event) {
+  cl_int status = CL_QUEUED;
+  pass<&Slots::clGetEventInfo>(event.inner, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+  return status < 0 ? status : CL_QUEUED;
+}
+
+// Calls an inner driver, unless the process is ending.
+template <class Call>
+bool inside_driver(Call call) {
+  std::lock_guard lock(state().inside);
+  if (life != Life::running) return false;
+  call();
+  return true;
+}
+
 // The event of watch `number` got this far; whoever comes second finds nothing.
 void reached(std::uintptr_t number, cl_int status) {
   State& s = state();
   std::lock_guard lock(s.mutex);
   const auto found = s.watched.find(number);
   if (found == s.watched.end()) return;
-  s.calls.emplace_back(
-      [watch = std::move(found->second), status] { watch.callback(handle_of(*watch.event), status, watch.user); });
+  s.calls.emplace_back([watch = std::move(found->second), status]() mutable {
+    // Told of a status that was reached, though the event has failed since: PoCL does so for callbacks that come late.
+    cl_int failure = CL_QUEUED;
+    if (!inside_driver([&] { failure = failure_of(*watch.event); })) return;
+    watch.callback(handle_of(*watch.event), std::min(status, failure), watch.user);
+  });
   s.watched.erase(found);
   s.wake.notify_one();
 }
@@ -61,12 +83,12 @@ void look_after(std::unique_lock<std::mutex>& lock) {
   std::vector<std::pair<std::uintptr_t, Ref<Event>>> events;
   for (const auto& [number, watch] : state().watched) events.emplace_back(number, watch.event);
   lock.unlock();
-  for (const auto& [number, event] : events) {
-    cl_int status = CL_QUEUED;
-    pass<&Slots::clGetEventInfo>(event->inner, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
-    if (status < 0) reached(number, status);
-  }
-  events.clear();
+  inside_driver([&] {
+    for (const auto& [number, event] : events) {
+      if (const cl_int failure = failure_of(*event); failure < 0) reached(number, failure);
+    }
+    events.clear();
+  });
   lock.lock();
 }
 
@@ -85,25 +107,35 @@ void run() {
       pause = std::max(std::min(2 * pause, milliseconds(50)),
                        20 * std::chrono::duration_cast<milliseconds>(Clock::now() - begin));
     }
-    if (life != Life::running) return;  // the program's code is not to be touched any more
+    if (life != Life::running) return;
     if (s.calls.empty()) continue;
     auto call = std::move(s.calls.front());
     s.calls.pop_front();
     lock.unlock();
     call();
-    call = nullptr;  // what it holds goes before the lock comes back
+    if (!inside_driver([&] { call = nullptr; })) {  // its references go, and with the last of them inner objects
+      new auto(std::move(call));                    // too late for that
+      return;
+    }
     lock.lock();
   }
 }
 
-// The mutex is held.
+// The mutex is held. Throws std::system_error where no thread can be had; the next call tries again.
 void start_thread() {
-  if (std::exchange(state().started, true)) return;
-  // The program's signals are for the program's threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread(run).detach();
+  if (state().started) return;
+  // The program's signals are for the program's threads, but for those that a fault of its own callback raises.
+  sigset_t others, before;
+  sigfillset(&others);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&others, fault);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
+  try {
+    std::thread(run).detach();
+    state().started = true;
+  } catch (const std::system_error&) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -111,10 +143,16 @@ void start_thread() {
 
 void call_back(std::function<void()> call) {
   State& s = state();
-  std::lock_guard lock(s.mutex);
-  start_thread();
-  s.calls.push_back(std::move(call));
-  s.wake.notify_one();
+  try {
+    std::lock_guard lock(s.mutex);
+    start_thread();
+    s.calls.push_back(std::move(call));
+    s.wake.notify_one();
+    return;
+  } catch (const std::system_error&) {
+    // Better here than not at all.
+  }
+  call();
 }
 
 cl_int call_back_at(Event& event, cl_int status, EventCallback callback, void* user) {
@@ -137,6 +175,11 @@ cl_int call_back_at(Event& event, cl_int status, EventCallback callback, void* u
     s.watched.erase(found);
   }
   return code;
+}
+
+void stop_callbacks() {
+  // Never unlocked again. An inner driver that does not return is not waited for.
+  (void)state().inside.try_lock_for(milliseconds(200));
 }
 
 }  // namespace heddle::front::icd

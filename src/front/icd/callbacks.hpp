@@ -16,4 +16,7 @@ using EventCallback = void(CL_CALLBACK*)(cl_event, cl_int, void*);
 // looks after it: PoCL 3.1 says nothing about events that fail.
 cl_int call_back_at(Event& event, cl_int status, EventCallback callback, void* user);
 
+// The process ends: from now on the thread calls neither an inner driver nor the program.
+void stop_callbacks();
+
 }  // namespace heddle::front::icd

@@ -1,7 +1,9 @@
 // Contexts: one of the inner driver's for each of ours.
 #include <algorithm>
+#include <memory>
 
 #include "core/log.hpp"
+#include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/runtime.hpp"
 
@@ -60,9 +62,18 @@ cl_context create(const cl_context_properties* given, std::vector<Device*> devic
 
 }  // namespace
 
-Context::~Context() {
-  for (auto it = on_destruction.rbegin(); it != on_destruction.rend(); ++it) it->first(handle_of(*this), it->second);
-  if (inner) pass<&Slots::clReleaseContext>(inner);
+// The last reference may go anywhere; the program's callbacks run on our thread, last registered first, when the inner
+// context is gone and cannot call what the program gave it any more.
+void destroy(Context& context) {
+  if (context.inner) pass<&Slots::clReleaseContext>(context.inner);
+  if (context.on_destruction.empty()) {
+    delete &context;
+    return;
+  }
+  call_back([gone = std::shared_ptr<Context>(&context)] {
+    auto& callbacks = gone->on_destruction;
+    for (auto it = callbacks.rbegin(); it != callbacks.rend(); ++it) it->first(handle_of(*gone), it->second);
+  });
 }
 
 cl_context CL_API_CALL clCreateContext(const cl_context_properties* properties, cl_uint count,

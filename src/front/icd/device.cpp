@@ -114,6 +114,7 @@ Device::Device(const device::Chosen& chosen, bool virtual_one, std::string shown
       info(chosen.info),
       name(std::move(shown_name)),
       type(type_of(inner)),
+      knows_arguments(text_of(inner, CL_DEVICE_VERSION).compare(0, 10, "OpenCL 1.2") >= 0),
       extensions(extensions_of(inner)) {}
 
 std::vector<cl_device_id> inner_devices(const Context& context, cl_uint count, const cl_device_id* devices) {
@@ -126,7 +127,6 @@ std::vector<cl_device_id> inner_devices(const Context& context, cl_uint count, c
 }
 
 Device& device_in(const Context& context, cl_device_id handle) {
-  if (!handle && context.devices.size() == 1) return *context.devices[0];
   Device& device = valid(handle);
   if (std::find(context.devices.begin(), context.devices.end(), &device) == context.devices.end()) {
     throw Error{CL_INVALID_DEVICE};

@@ -39,11 +39,12 @@ class WaitList {
   std::unique_ptr<cl_event[]> many_;
 };
 
-// The last three parameters of every clEnqueue*.
+// The last three parameters of every clEnqueue*, and whether the call waits for its command.
 struct Waits {
   cl_uint count;
   const cl_event* events;
   cl_event* event;
+  cl_bool blocking = CL_FALSE;
 };
 
 // `enter(list, inner_event)` makes the inner call and returns its code; inner_event is null where nobody wants one.
@@ -55,7 +56,10 @@ cl_int enqueue(Queue& queue, const Work& work, const Waits& waits, Enter&& enter
   cl_event inner = nullptr;
   const cl_int code = enter(list, waits.event || observing() ? &inner : nullptr);
   if (code != CL_SUCCESS) return code;
-  if (observing()) observe(queue, work, begin, inner, waits.event != nullptr);
+  if (observing()) {
+    observe(queue, work, begin, inner, waits.event != nullptr);
+    if (waits.blocking) collect();
+  }
   if (waits.event) {
     event->inner = inner;
     *waits.event = event.hand_out();

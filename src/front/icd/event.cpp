@@ -15,8 +15,12 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* events) {
     for (cl_uint i = 0; i < count; ++i) valid(events[i]);
     const WaitList list(count, events, *valid(events[0]).context);
     const device::Dispatch cl(list.list[0]);
-    const cl_int code = cl(&Slots::clWaitForEvents, list.count, list.list);
+    cl_int code = cl(&Slots::clWaitForEvents, list.count, list.list);
     if (observing()) collect();
+    // NVIDIA's driver does not count a user event that failed.
+    for (cl_uint i = 0; code == CL_SUCCESS && i < count; ++i) {
+      if (valid(events[i]).user_status < 0) code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    }
     return code;
   });
 }
@@ -44,6 +48,9 @@ cl_int CL_API_CALL clGetEventProfilingInfo(cl_event handle, cl_profiling_info wh
     const Event& event = valid(handle);
     const bool asked = event.queue && (event.queue->properties & CL_QUEUE_PROFILING_ENABLE);
     if (!asked) return CL_PROFILING_INFO_NOT_AVAILABLE;  // though we may have asked for ourselves
+    cl_int status = CL_QUEUED;
+    pass<&Slots::clGetEventInfo>(event.inner, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    if (status != CL_COMPLETE) return CL_PROFILING_INFO_NOT_AVAILABLE;
     return pass<&Slots::clGetEventProfilingInfo>(event.inner, what, size, value, size_ret);
   });
 }
@@ -68,9 +75,11 @@ cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error) {
 
 cl_int CL_API_CALL clSetUserEventStatus(cl_event handle, cl_int status) {
   return answer(__func__, [&]() -> cl_int {
-    const Event& event = valid(handle);
+    Event& event = valid(handle);
     if (event.queue) return CL_INVALID_EVENT;  // not a user event
     if (status > CL_COMPLETE) return CL_INVALID_VALUE;
+    cl_int before = CL_SUBMITTED;
+    if (!event.user_status.compare_exchange_strong(before, status)) return CL_INVALID_OPERATION;  // once only
     return pass<&Slots::clSetUserEventStatus>(event.inner, status);
   });
 }

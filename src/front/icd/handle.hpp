@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -38,6 +39,13 @@ inline void check(cl_int code) {
   if (code != CL_SUCCESS) throw Error{code};
 }
 
+// Addresses that the specification does not let be null. Drivers read from them all the same (PoCL, NVIDIA's).
+inline void given(std::initializer_list<const void*> addresses) {
+  for (const void* address : addresses) {
+    if (!address) throw Error{CL_INVALID_VALUE};
+  }
+}
+
 template <class T>
 typename T::Handle handle_of(const T& object) {
   return reinterpret_cast<typename T::Handle>(const_cast<T*>(&object));
@@ -48,11 +56,17 @@ void retain(T& object) {
   object.references.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Kinds with more to do have an overload of their own.
+template <class T>
+void destroy(T& object) {
+  delete &object;
+}
+
 template <class T>
 void release(T& object) {
   if (object.references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   object.kind = Kind::gone;
-  delete &object;
+  destroy(object);
 }
 
 // A reference to another object that lasts as long as this one.

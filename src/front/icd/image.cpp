@@ -30,6 +30,7 @@ cl_mem CL_API_CALL clCreateImage(cl_context handle, cl_mem_flags flags, const cl
                                  const cl_image_desc* description, void* host, cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
+    check_flags(flags);
     InnerDescription desc(context, description);
     cl_int code = CL_SUCCESS;
     const cl_mem inner = pass<&Slots::clCreateImage>(context.inner, flags, format, desc.pointer, host, &code);
@@ -42,6 +43,7 @@ cl_mem CL_API_CALL clCreateImageWithProperties(cl_context handle, const cl_mem_p
                                                const cl_image_desc* description, void* host, cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
+    check_flags(flags);
     InnerDescription desc(context, description);
     cl_int code = CL_SUCCESS;
     const cl_mem inner =
@@ -54,6 +56,7 @@ cl_mem CL_API_CALL clCreateImage2D(cl_context handle, cl_mem_flags flags, const 
                                    size_t height, size_t row_pitch, void* host, cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
+    check_flags(flags);
     cl_int code = CL_SUCCESS;
     const cl_mem inner =
         pass<&Slots::clCreateImage2D>(context.inner, flags, format, width, height, row_pitch, host, &code);
@@ -66,6 +69,7 @@ cl_mem CL_API_CALL clCreateImage3D(cl_context handle, cl_mem_flags flags, const 
                                    cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
+    check_flags(flags);
     cl_int code = CL_SUCCESS;
     const cl_mem inner = pass<&Slots::clCreateImage3D>(context.inner, flags, format, width, height, depth, row_pitch,
                                                        slice_pitch, host, &code);

@@ -1,9 +1,11 @@
 // Kernels: their arguments, queries and launches.
+#include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <string_view>
 
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/runtime.hpp"
 
 namespace heddle::front::icd {
 
@@ -25,24 +27,35 @@ Takes takes(cl_kernel inner, cl_uint index) {
     return Takes::unknown;
   }
   if (space == CL_KERNEL_ARG_ADDRESS_GLOBAL || space == CL_KERNEL_ARG_ADDRESS_CONSTANT) return Takes::memory;
-  if (space == CL_KERNEL_ARG_ADDRESS_LOCAL) return Takes::value;
+  if (space == CL_KERNEL_ARG_ADDRESS_LOCAL) return Takes::local;
+  cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_NONE;
+  pass<&Slots::clGetKernelArgInfo>(inner, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access, nullptr);
+  if (access != CL_KERNEL_ARG_ACCESS_NONE) return Takes::memory;  // an image or a pipe
+  cl_kernel_arg_type_qualifier qualifiers = 0;
+  pass<&Slots::clGetKernelArgInfo>(inner, index, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifiers, &qualifiers, nullptr);
+  if (qualifiers & CL_KERNEL_ARG_TYPE_PIPE) return Takes::memory;
   char type[64] = "";
   if (pass<&Slots::clGetKernelArgInfo>(inner, index, CL_KERNEL_ARG_TYPE_NAME, sizeof type, type, nullptr) !=
       CL_SUCCESS) {
     return Takes::value;  // a longer name is none of those below
   }
-  const std::string name = type;
+  // Names of the language, which programs cannot give to types of their own.
+  const std::string_view name = type;
   if (name == "sampler_t") return Takes::sampler;
   if (name == "queue_t") return Takes::queue;
-  if (name.starts_with("image") || name.starts_with("pipe")) return Takes::memory;
-  return Takes::value;
+  static constexpr std::string_view images[] = {
+      "image1d_t",       "image1d_buffer_t",     "image1d_array_t",       "image2d_t",
+      "image2d_array_t", "image2d_depth_t",      "image2d_array_depth_t", "image2d_msaa_t",
+      "image3d_t",       "image2d_array_msaa_t", "image2d_msaa_depth_t",  "image2d_array_msaa_depth_t"};
+  return std::find(std::begin(images), std::end(images), name) != std::end(images) ? Takes::memory : Takes::value;
 }
 
-std::vector<Takes> arguments_of(cl_kernel inner) {
+std::vector<Takes> arguments_of(const Program& program, cl_kernel inner) {
   cl_uint count = 0;
   pass<&Slots::clGetKernelInfo>(inner, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
   std::vector<Takes> out;
-  for (cl_uint i = 0; i < count; ++i) out.push_back(takes(inner, i));
+  const bool told = program.devices[0]->knows_arguments;
+  for (cl_uint i = 0; i < count; ++i) out.push_back(told ? takes(inner, i) : Takes::unknown);
   return out;
 }
 
@@ -50,6 +63,7 @@ std::vector<Takes> arguments_of(cl_kernel inner) {
 void* inner_argument(Takes what, const void* given) {
   switch (what) {
     case Takes::value:
+    case Takes::local:
       return nullptr;
     case Takes::unknown:  // a number that happens to be the address of one of the program's live handles is taken for
                           // it
@@ -79,7 +93,7 @@ Kernel::Kernel(Program& its_program, cl_kernel its_inner)
       inner(its_inner),
       program(its_program),
       name(name_of(its_inner)),
-      arguments(arguments_of(its_inner)) {}
+      arguments(arguments_of(its_program, its_inner)) {}
 
 Kernel::~Kernel() { pass<&Slots::clReleaseKernel>(inner); }
 
@@ -89,19 +103,22 @@ cl_kernel CL_API_CALL clCreateKernel(cl_program handle, const char* name, cl_int
     cl_int code = CL_SUCCESS;
     const cl_kernel inner = pass<&Slots::clCreateKernel>(program.inner, name, &code);
     check(code);
-    return handle_of(*new Kernel(program, inner));
+    return wrap<Kernel>(program, device::OwnedKernel(inner));
   });
 }
 
 cl_int CL_API_CALL clCreateKernelsInProgram(cl_program handle, cl_uint entries, cl_kernel* kernels, cl_uint* count) {
   return answer(__func__, [&]() -> cl_int {
     Program& program = valid(handle);
+    if (kernels && entries == 0) return CL_INVALID_VALUE;
     cl_uint found = 0;
     std::vector<cl_kernel> inner(kernels ? entries : 0);
     const cl_int code =
         pass<&Slots::clCreateKernelsInProgram>(program.inner, entries, kernels ? inner.data() : nullptr, &found);
     if (code != CL_SUCCESS) return code;
-    for (cl_uint i = 0; kernels && i < found; ++i) kernels[i] = handle_of(*new Kernel(program, inner[i]));
+    for (cl_uint i = 0; kernels && i < std::min(found, entries); ++i) {
+      kernels[i] = wrap<Kernel>(program, device::OwnedKernel(inner[i]));
+    }
     if (count) *count = found;
     return CL_SUCCESS;
   });
@@ -113,7 +130,7 @@ cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error) {
     cl_int code = CL_SUCCESS;
     const cl_kernel inner = pass<&Slots::clCloneKernel>(kernel.inner, &code);
     check(code);
-    return handle_of(*new Kernel(*kernel.program, inner));
+    return wrap<Kernel>(*kernel.program, device::OwnedKernel(inner));
   });
 }
 
@@ -127,10 +144,12 @@ cl_int CL_API_CALL clReleaseKernel(cl_kernel handle) {
 cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, const void* value) {
   return answer(__func__, [&]() -> cl_int {
     const Kernel& kernel = valid(handle);
-    if (index >= kernel.arguments.size()) return CL_INVALID_ARG_INDEX;
+    const Takes what = index < kernel.arguments.size() ? kernel.arguments[index] : Takes::unknown;
+    if (what == Takes::local && value) return CL_INVALID_ARG_VALUE;
+    if (what == Takes::local && size == 0) return CL_INVALID_ARG_SIZE;
     void* given = nullptr;
     if (value && size == sizeof given) std::memcpy(&given, value, sizeof given);
-    void* inner = given ? inner_argument(kernel.arguments[index], given) : nullptr;
+    void* inner = given ? inner_argument(what, given) : nullptr;
     return pass<&Slots::clSetKernelArg>(kernel.inner, index, size, inner ? &inner : value);
   });
 }
@@ -162,8 +181,10 @@ cl_int CL_API_CALL clGetKernelInfo(cl_kernel handle, cl_kernel_info what, size_t
 
 cl_int CL_API_CALL clGetKernelArgInfo(cl_kernel handle, cl_uint index, cl_kernel_arg_info what, size_t size,
                                       void* value, size_t* size_ret) {
-  return answer(__func__, [&] {
-    return pass<&Slots::clGetKernelArgInfo>(valid(handle).inner, index, what, size, value, size_ret);
+  return answer(__func__, [&]() -> cl_int {
+    const Kernel& kernel = valid(handle);
+    if (index >= kernel.arguments.size()) return CL_INVALID_ARG_INDEX;
+    return pass<&Slots::clGetKernelArgInfo>(kernel.inner, index, what, size, value, size_ret);
   });
 }
 
@@ -203,10 +224,15 @@ cl_int CL_API_CALL clGetKernelSubGroupInfoKHR(cl_kernel handle, cl_device_id dev
 cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kernel handle, cl_uint dimensions,
                                           const size_t* offset, const size_t* global, const size_t* local,
                                           cl_uint count, const cl_event* events, cl_event* event) {
-  return answer(__func__, [&] {
+  return answer(__func__, [&]() -> cl_int {
     Queue& queue = valid(queue_handle);
-    const Kernel& kernel = valid(handle);
-    if (&*kernel.program->context != &*queue.context) throw Error{CL_INVALID_CONTEXT};
+    Kernel& kernel = valid(handle);
+    if (&*kernel.program->context != &*queue.context) return CL_INVALID_CONTEXT;
+    if (dimensions < 1 || dimensions > 3) return CL_INVALID_WORK_DIMENSION;
+    for (cl_uint d = 0; local && d < dimensions; ++d) {
+      if (local[d] == 0) return CL_INVALID_WORK_GROUP_SIZE;  // NVIDIA's driver divides by it
+    }
+    if (!kernel.launched.load(std::memory_order_relaxed) && !kernel.launched.exchange(true)) expect_end();
     return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, {count, events, event},
                                                    kernel.inner, dimensions, offset, global, local);
   });
@@ -231,7 +257,7 @@ cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue queue_handle, void(CL_
     Queue& queue = valid(queue_handle);
     if ((memories == 0) != (list == nullptr)) return CL_INVALID_VALUE;
     std::vector<cl_mem> inner;
-    for (cl_uint i = 0; i < memories; ++i) inner.push_back(valid(list[i], *queue.context).inner);
+    for (cl_uint i = 0; i < memories; ++i) inner.push_back(list[i] ? valid(list[i], *queue.context).inner : nullptr);
     const cl_mem* inner_list = memories ? inner.data() : nullptr;
     return enqueue<&Slots::clEnqueueNativeKernel>(queue, {Work::Kind::kernel, "native kernel"}, {count, events, event},
                                                   function, args, size, memories, inner_list, places);

@@ -1,5 +1,6 @@
 // Memory objects: buffers, sub-buffers, pipes, and what all kinds share.
 #include <array>
+#include <bit>
 #include <unordered_map>
 
 #include "front/icd/callbacks.hpp"
@@ -15,9 +16,13 @@ struct Shard {
   std::unordered_map<const void*, std::pair<Kind, void*>> inner;
 };
 
+std::array<Shard, 16>& shards() {
+  static auto* const all = new std::array<Shard, 16>;
+  return *all;
+}
+
 Shard& shard_of(const void* handle) {
-  static auto* const shards = new std::array<Shard, 16>;
-  return (*shards)[(reinterpret_cast<std::uintptr_t>(handle) >> 7) % shards->size()];
+  return shards()[(reinterpret_cast<std::uintptr_t>(handle) >> 7) % shards().size()];
 }
 
 // A destructor callback on its way through the inner driver.
@@ -67,9 +72,36 @@ void* live_inner(const void* handle, Kind kind) {
   return found->second.second;
 }
 
+std::vector<cl_command_queue> live_queues() {
+  std::vector<cl_command_queue> out;
+  for (Shard& shard : shards()) {
+    std::lock_guard lock(shard.mutex);  // an object is forgotten before its inner one is released
+    for (const auto& [handle, live] : shard.inner) {
+      if (live.first != Kind::queue) continue;
+      const auto* queue = static_cast<const Queue*>(handle);
+      if (queue->device.info.kind != device::Kind::cpu) continue;
+      pass<&Slots::clRetainCommandQueue>(queue->inner);
+      out.push_back(queue->inner);
+    }
+  }
+  return out;
+}
+
+void check_flags(cl_mem_flags flags) {
+  constexpr cl_mem_flags exclusive[] = {
+      CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY,
+      CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR,
+      CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR,
+      CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS,
+  };
+  for (cl_mem_flags group : exclusive) {
+    if (std::popcount(flags & group) > 1) throw Error{CL_INVALID_VALUE};
+  }
+}
+
 cl_mem hand_out(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent) {
   check(code);
-  return handle_of(*new Memory(context, inner, std::move(parent)));
+  return wrap<Memory>(context, device::OwnedMemory(inner), std::move(parent));
 }
 
 Memory::Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent)
@@ -77,20 +109,24 @@ Memory::Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent)
   note_live(this, inner);
 }
 
-Memory::~Memory() {
-  forget_live(this);
-  pass<&Slots::clReleaseMemObject>(inner);
-}
+Memory::~Memory() { forget_live(this); }
 
-void Memory::operator delete(Memory* memory, std::destroying_delete_t) {
-  const bool freed_later = memory->mourned;
-  memory->~Memory();
-  if (!freed_later) ::operator delete(memory);
+// The inner object goes last: its destructor callbacks free the address, perhaps before this returns.
+void destroy(Memory& memory) {
+  const cl_mem inner = memory.inner;
+  const Ref<Context> context = memory.context;  // its destructor callbacks come after this one's
+  if (memory.mourned) {
+    memory.~Memory();
+  } else {
+    delete &memory;
+  }
+  pass<&Slots::clReleaseMemObject>(inner);
 }
 
 cl_mem CL_API_CALL clCreateBuffer(cl_context handle, cl_mem_flags flags, size_t size, void* host, cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
+    check_flags(flags);
     cl_int code = CL_SUCCESS;
     const cl_mem inner = pass<&Slots::clCreateBuffer>(context.inner, flags, size, host, &code);
     return hand_out(context, inner, code);
@@ -101,6 +137,7 @@ cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context handle, const cl_mem_
                                                 cl_mem_flags flags, size_t size, void* host, cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
+    check_flags(flags);
     cl_int code = CL_SUCCESS;
     const cl_mem inner =
         pass<&Slots::clCreateBufferWithProperties>(context.inner, properties, flags, size, host, &code);
@@ -112,6 +149,7 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
                                      cl_int* error) {
   return make(__func__, error, [&] {
     Memory& buffer = valid(handle);
+    check_flags(flags);
     cl_int code = CL_SUCCESS;
     const cl_mem inner = pass<&Slots::clCreateSubBuffer>(buffer.inner, flags, type, region, &code);
     return hand_out(*buffer.context, inner, code, Ref<Memory>(buffer));

@@ -1,6 +1,7 @@
 // The driver's objects. Each wraps one object of the inner driver; where both could be meant, `inner` is theirs.
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct Device : Object {
   const device::Info info;
   const std::string name;
   const cl_device_type type;
+  const bool knows_arguments;                     // of OpenCL 1.2 at least: kernels can be asked for their arguments
   const std::vector<cl_name_version> extensions;  // those that still work through us
 };
 
@@ -39,7 +41,6 @@ struct Context : Object {
   static constexpr cl_int invalid = CL_INVALID_CONTEXT;
   Context(std::vector<Device*> its_devices, std::vector<cl_context_properties> its_properties)
       : Object(its_kind), devices(std::move(its_devices)), properties(std::move(its_properties)) {}
-  ~Context();
 
   cl_context inner = nullptr;
   const std::vector<Device*> devices;
@@ -58,8 +59,8 @@ struct Queue : Object {
   cl_command_queue inner = nullptr;
   const Ref<Context> context;
   Device& device;
-  cl_command_queue_properties properties = 0;         // as the program asked for them
-  std::vector<cl_queue_properties> properties_array;  // the same as it was given; empty for the legacy call
+  std::atomic<cl_command_queue_properties> properties = 0;  // as the program asked for them
+  std::vector<cl_queue_properties> properties_array;        // the same as it was given; empty for the legacy call
 };
 
 // Buffers, sub-buffers, images and pipes.
@@ -69,7 +70,6 @@ struct Memory : Object {
   static constexpr cl_int invalid = CL_INVALID_MEM_OBJECT;
   Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent = {});
   ~Memory();
-  void operator delete(Memory* memory, std::destroying_delete_t);
 
   const cl_mem inner;
   const Ref<Context> context;
@@ -100,10 +100,12 @@ struct Program : Object {
   const cl_program inner;
   const Ref<Context> context;
   const std::vector<Device*> devices;
+  std::mutex mutex;                              // guards the options
+  std::map<const Device*, std::string> options;  // of the last build, as the program gave them
 };
 
 // What a kernel argument takes, as far as the inner driver tells.
-enum class Takes : char { unknown, value, memory, sampler, queue };
+enum class Takes : char { unknown, value, local, memory, sampler, queue };
 
 struct Kernel : Object {
   using Handle = cl_kernel;
@@ -116,6 +118,7 @@ struct Kernel : Object {
   const Ref<Program> program;
   const std::string name;
   const std::vector<Takes> arguments;
+  std::atomic<bool> launched{false};
 };
 
 struct Event : Object {
@@ -128,8 +131,12 @@ struct Event : Object {
 
   cl_event inner = nullptr;
   const Ref<Context> context;
-  const Ref<Queue> queue;  // none for a user event
+  const Ref<Queue> queue;                         // none for a user event
+  std::atomic<cl_int> user_status{CL_SUBMITTED};  // of a user event, once the program has set it
 };
+
+void destroy(Context& context);
+void destroy(Memory& memory);
 
 inline Platform* object_of(cl_platform_id h) { return reinterpret_cast<Platform*>(h); }
 inline Device* object_of(cl_device_id h) { return reinterpret_cast<Device*>(h); }
@@ -146,7 +153,8 @@ template <class Handle>
 auto& valid(Handle handle) {
   auto* object = object_of(handle);
   using T = std::remove_pointer_t<decltype(object)>;
-  if (!object || object->kind.load(std::memory_order_relaxed) != T::its_kind) throw Error{T::invalid};
+  const bool ours = object && object->dispatch == &function_table;
+  if (!ours || object->kind.load(std::memory_order_relaxed) != T::its_kind) throw Error{T::invalid};
   return *object;
 }
 
@@ -158,17 +166,30 @@ auto& valid(Handle handle, const Context& context) {
   return object;
 }
 
+// CL_INVALID_VALUE for flags that exclude each other.
+void check_flags(cl_mem_flags flags);
+
 // What the inner driver made, wrapped for the program; throws its error.
 cl_mem hand_out(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent = {});
 
+// An object of ours around an inner one, which is not lost where there is no memory for ours.
+template <class T, class Parent, class Owned, class... More>
+typename T::Handle wrap(Parent& parent, Owned inner, More... more) {
+  T* made = new T(parent, inner.get(), std::move(more)...);
+  inner.release();
+  return handle_of(*made);
+}
+
 // The inner handles of the given devices, each once; CL_INVALID_DEVICE for one that is not in the context.
 std::vector<cl_device_id> inner_devices(const Context& context, cl_uint count, const cl_device_id* devices);
-// The device itself or, for null, the only one of the context.
+// The device itself; CL_INVALID_DEVICE for one that is not in the context.
 Device& device_in(const Context& context, cl_device_id device);
 
 // Handles that may stand in a kernel argument, with the inner handle each of them means.
 void note_live(const Object* object, void* inner);
 void forget_live(const Object* object);
 void* live_inner(const void* handle, Kind kind);  // null if there is no such object; Kind::gone: any kind
+// All inner queues of devices that compute in this process, retained.
+std::vector<cl_command_queue> live_queues();
 
 }  // namespace heddle::front::icd

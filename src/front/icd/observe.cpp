@@ -39,14 +39,10 @@ struct Tally {
   Nanoseconds time{0};
 };
 
-struct Observer {
-  bool report = false;
-  report::TraceFile* trace = nullptr;
-  std::mutex mutex;  // never held while an inner driver runs
-  std::vector<Pending> pending;
+// What one device did.
+struct Tallies {
   std::map<std::string, Tally> kernels;  // by name
-  Tally in, out, within, builds;
-  const Device* device = nullptr;
+  Tally in, out, within;
 
   Tally* of(Work::Kind kind, const std::string& name) {
     switch (kind) {
@@ -63,6 +59,15 @@ struct Observer {
     }
     return nullptr;
   }
+};
+
+struct Observer {
+  bool report = false;
+  report::TraceFile* trace = nullptr;
+  std::mutex mutex;  // never held while an inner driver runs
+  std::vector<Pending> pending;
+  std::map<const Device*, Tallies> devices;
+  Tally builds;
 };
 
 Observer& observer() {
@@ -97,7 +102,7 @@ void add(const Pending& p) {
                p.name, p.bytes ? fmt::format("{} bytes", p.bytes) : "", p.begin + (start - queued), end - start});
   }
   std::lock_guard lock(o.mutex);
-  if (Tally* tally = o.of(p.kind, p.name)) {
+  if (Tally* tally = o.devices[p.device].of(p.kind, p.name)) {
     ++tally->times;
     tally->bytes += p.bytes;
     if (timed) {
@@ -117,14 +122,14 @@ std::string transfers(const char* what, const Tally& t) {
                      seconds > 0 ? bytes / 1e9 / seconds : 0.0);
 }
 
-std::string report_text(Observer& o) {
-  const device::Info& info = o.device->info;
+std::string report_text(const Device& device, const Tallies& of) {
+  const device::Info& info = device.info;
   std::string text =
-      fmt::format("heddle: process {} ran on {}: {} ({})\n", getpid(), info.id, o.device->name, info.driver);
-  std::vector<std::pair<std::string, Tally>> kernels(o.kernels.begin(), o.kernels.end());
+      fmt::format("heddle: process {} ran on {}: {} ({})\n", getpid(), info.id, device.name, info.driver);
+  std::vector<std::pair<std::string, Tally>> kernels(of.kernels.begin(), of.kernels.end());
   std::stable_sort(kernels.begin(), kernels.end(),
                    [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
-  std::size_t untimed = o.in.untimed + o.out.untimed + o.within.untimed;
+  std::size_t untimed = of.in.untimed + of.out.untimed + of.within.untimed;
   text += fmt::format("  {:<32} {:>10} {:>12} {:>12}\n", "kernel", "launches", "total ms", "mean us");
   for (const auto& [name, t] : kernels) {
     const std::size_t timed = t.times - t.untimed;
@@ -133,13 +138,12 @@ std::string report_text(Observer& o) {
                         timed ? 1e3 * milliseconds(t.time) / static_cast<double>(timed) : 0.0);
   }
   if (kernels.empty()) text += "  none\n";
-  const std::string moved =
-      transfers("host to device", o.in) + transfers("device to host", o.out) + transfers("within the device", o.within);
+  const std::string moved = transfers("host to device", of.in) + transfers("device to host", of.out) +
+                            transfers("within the device", of.within);
   if (!moved.empty()) {
     text +=
         fmt::format("  {:<32} {:>10} {:>12} {:>12} {:>9}\n", "transfer", "commands", "total ms", "MB", "GB/s") + moved;
   }
-  text += fmt::format("  builds: {}, {:.3f} ms\n", o.builds.times, milliseconds(o.builds.time));
   if (untimed)
     text += fmt::format("  {} commands failed or were not done at the end, so their time is unknown\n", untimed);
   return text;
@@ -149,9 +153,10 @@ std::string report_text(Observer& o) {
 
 Nanoseconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-void start_observing(const core::Settings& settings) {
+void start_observing(const core::Settings& settings, const Device& primary) {
   Observer& o = observer();
   o.report = settings.report;
+  o.devices[&primary];  // it is named even if nothing runs on it
   if (!settings.trace.empty()) {
     try {
       o.trace = new report::TraceFile(with_process_number(settings.trace));
@@ -170,20 +175,18 @@ void observe(const Queue& queue, const Work& work, Nanoseconds begin, cl_event i
   bool many = false;
   {
     std::lock_guard lock(o.mutex);
-    o.device = &queue.device;
     o.pending.push_back({inner, &queue.device, work.kind, std::string(work.name), work.bytes, begin});
     many = o.pending.size() % 1024 == 0;
   }
   if (many) collect();
 }
 
-void observe_build(const Device& device, Nanoseconds begin) {
+void observe_build(Nanoseconds begin) {
   if (!observing()) return;
   const Nanoseconds time = now() - begin;
   if (core::TraceSink* sink = core::trace()) sink->add({core::TraceKind::build, "host", "build", "", begin, time});
   Observer& o = observer();
   std::lock_guard lock(o.mutex);
-  o.device = &device;
   ++o.builds.times;
   o.builds.time += time;
 }
@@ -213,11 +216,15 @@ void finish_observing() {
   Observer& o = observer();
   if (o.trace) o.trace->close();
   std::lock_guard lock(o.mutex);
-  if (!o.report || !o.device) return;
+  if (!o.report) return;
   for (const Pending& p : o.pending) {
-    if (Tally* tally = o.of(p.kind, p.name)) ++tally->times, ++tally->untimed, tally->bytes += p.bytes;
+    if (Tally* tally = o.devices[p.device].of(p.kind, p.name))
+      ++tally->times, ++tally->untimed, tally->bytes += p.bytes;
   }
-  std::fputs(report_text(o).c_str(), stderr);
+  std::string text;
+  for (const auto& [device, tallies] : o.devices) text += report_text(*device, tallies);
+  text += fmt::format("  builds: {}, {:.3f} ms\n", o.builds.times, milliseconds(o.builds.time));
+  std::fputs(text.c_str(), stderr);
 }
 
 }  // namespace heddle::front::icd

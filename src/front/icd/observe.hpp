@@ -23,12 +23,12 @@ extern std::atomic<bool> observing_now;
 inline bool observing() { return observing_now.load(std::memory_order_relaxed); }
 core::Nanoseconds now();  // the host's steady clock
 
-void start_observing(const core::Settings& settings);
+void start_observing(const core::Settings& settings, const Device& primary);
 
 // A command that was queued at `begin`. Takes over the inner event, or where it is `shared` with the program's own
 // event a reference to it.
 void observe(const Queue& queue, const Work& work, core::Nanoseconds begin, cl_event inner, bool shared);
-void observe_build(const Device& device, core::Nanoseconds begin);
+void observe_build(core::Nanoseconds begin);
 
 // Reads the times of commands that are done, after the program has waited for something.
 void collect();

@@ -1,8 +1,11 @@
 // Programs: from source, binary, intermediate language or built-in kernels; built, compiled, linked.
+#include <algorithm>
+
 #include "device/quirks.hpp"
 #include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/observe.hpp"
+#include "front/icd/runtime.hpp"
 
 namespace heddle::front::icd {
 
@@ -12,29 +15,38 @@ using Notify = void(CL_CALLBACK*)(cl_program, void*);
 
 cl_program hand_out(Context& context, cl_program inner, cl_int code, std::vector<Device*> devices) {
   check(code);
-  return handle_of(*new Program(context, inner, std::move(devices)));
+  return wrap<Program>(context, device::OwnedProgram(inner), std::move(devices));
 }
 
 // The devices that an operation is for: those named, or all.
 struct Targets {
   Targets(const Context& context, const std::vector<Device*>& all, cl_uint count, const cl_device_id* named) {
     if ((count == 0) != (named == nullptr)) throw Error{CL_INVALID_VALUE};
-    std::vector<cl_device_id> handles(named, named + count);
-    for (Device* device : all) {
-      if (!named) handles.push_back(handle_of(*device));
-    }
+    if (!named) devices = all;
+    for (cl_uint i = 0; i < count; ++i) devices.push_back(&device_in(context, named[i]));
+    std::vector<cl_device_id> handles;
+    for (const Device* device : devices) handles.push_back(handle_of(*device));
     inner = inner_devices(context, static_cast<cl_uint>(handles.size()), handles.data());
-    first = &valid(handles[0]);
   }
   cl_uint count() const { return static_cast<cl_uint>(inner.size()); }
 
+  std::vector<Device*> devices;
   std::vector<cl_device_id> inner;
-  Device* first;
 };
 
+void remember_options(Program& program, const Targets& targets, const char* options) {
+  std::lock_guard lock(program.mutex);
+  for (const Device* device : targets.devices) program.options[device] = options ? options : "";
+}
+
+// The program's own options with what the driver below needs.
 std::string options_for(const Device& device, const char* given) {
   return (given ? given : "") + device::quirk_options(device.info);
 }
+
+// With it drivers tell what kernels take as arguments (kernel.cpp asks), which PoCL and NVIDIA's keep to themselves
+// otherwise.
+constexpr const char* tell_arguments = " -cl-kernel-arg-info";
 
 // With a callback a build may return before it is done, and need not. It is done at once, so that the callback's
 // program is whole; the callback comes from our thread, unless the arguments were refused and nothing was built.
@@ -60,15 +72,19 @@ std::vector<T> inner_values(const Program& program, cl_program_info what) {
   return out;
 }
 
-// For each of our devices, its place in the inner program's list.
+// For each of our devices, its place in the inner program's list. PoCL names the whole device where we gave a part.
 std::vector<std::size_t> places_of(const Program& program) {
   const auto inner = inner_values<cl_device_id>(program, CL_PROGRAM_DEVICES);
+  if (inner.empty()) throw Error{CL_INVALID_PROGRAM};
+  std::vector<cl_device_id> given;
   std::vector<std::size_t> out;
+  const auto place = [](const std::vector<cl_device_id>& list, cl_device_id device) {
+    return static_cast<std::size_t>(std::find(list.begin(), list.end(), device) - list.begin());
+  };
   for (const Device* device : program.devices) {
-    std::size_t at = 0;
-    while (at < inner.size() && inner[at] != device->inner) ++at;
-    if (at == inner.size()) throw Error{CL_INVALID_PROGRAM};
-    out.push_back(at);
+    const std::size_t order = place(given, device->inner), at = place(inner, device->inner);
+    if (order == given.size()) given.push_back(device->inner);
+    out.push_back(at < inner.size() ? at : std::min(order, inner.size() - 1));
   }
   return out;
 }
@@ -81,6 +97,9 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint coun
                                                  const size_t* lengths, cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
+    if (count == 0 || !strings || std::find(strings, strings + count, nullptr) != strings + count) {
+      throw Error{CL_INVALID_VALUE};
+    }
     cl_int code = CL_SUCCESS;
     const cl_program inner = pass<&Slots::clCreateProgramWithSource>(context.inner, count, strings, lengths, &code);
     return hand_out(context, inner, code, context.devices);
@@ -158,9 +177,18 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
     if (!notify && user) return CL_INVALID_VALUE;
     const Targets targets(*program.context, program.devices, count, devices);
     const auto begin = now();
-    const cl_int code = pass<&Slots::clBuildProgram>(program.inner, targets.count(), targets.inner.data(),
-                                                     options_for(*targets.first, options).c_str(), nullptr, nullptr);
-    observe_build(*targets.first, begin);
+    const std::string own = options_for(*targets.devices[0], options);
+    const auto build = [&](const std::string& with) {
+      return pass<&Slots::clBuildProgram>(program.inner, targets.count(), targets.inner.data(), with.c_str(), nullptr,
+                                          nullptr);
+    };
+    cl_int code = CL_BUILD_PROGRAM_FAILURE;
+    if (targets.devices[0]->knows_arguments) code = build(own + tell_arguments);
+    // A mistake of the program's, or NVIDIA's driver (580), which with our option refuses kernels without parameters.
+    if (code == CL_BUILD_PROGRAM_FAILURE) code = build(own);
+    observe_build(begin);
+    expect_end();
+    if (code == CL_SUCCESS || code == CL_BUILD_PROGRAM_FAILURE) remember_options(program, targets, options);
     return notify_of(program, code, CL_BUILD_PROGRAM_FAILURE, notify, user);
   });
 }
@@ -178,9 +206,10 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
     const auto inner_headers = inner_programs(*program.context, headers, header_programs);
     const auto begin = now();
     const cl_int code = pass<&Slots::clCompileProgram>(
-        program.inner, targets.count(), targets.inner.data(), options_for(*targets.first, options).c_str(), headers,
-        headers ? inner_headers.data() : nullptr, header_names, nullptr, nullptr);
-    observe_build(*targets.first, begin);
+        program.inner, targets.count(), targets.inner.data(), options_for(*targets.devices[0], options).c_str(),
+        headers, headers ? inner_headers.data() : nullptr, header_names, nullptr, nullptr);
+    observe_build(begin);
+    if (code == CL_SUCCESS || code == CL_COMPILE_PROGRAM_FAILURE) remember_options(program, targets, options);
     return notify_of(program, code, CL_COMPILE_PROGRAM_FAILURE, notify, user);
   });
 }
@@ -195,20 +224,15 @@ cl_program CL_API_CALL clLinkProgram(cl_context handle, cl_uint count, const cl_
     if ((!notify && user) || inputs == 0 || !input_programs) return CL_INVALID_VALUE;
     const Targets targets(context, context.devices, count, devices);
     const auto inner_inputs = inner_programs(context, inputs, input_programs);
-    std::vector<Device*> ours(context.devices);
-    if (devices) {
-      ours.clear();
-      for (cl_uint i = 0; i < count; ++i) ours.push_back(&valid(devices[i]));
-    }
     const auto begin = now();
     cl_int failed = CL_SUCCESS;
     const cl_program inner = pass<&Slots::clLinkProgram>(context.inner, targets.count(), targets.inner.data(), options,
                                                          inputs, inner_inputs.data(), nullptr, nullptr, &failed);
-    observe_build(*targets.first, begin);
+    observe_build(begin);
     if (!inner) return failed == CL_SUCCESS ? CL_LINK_PROGRAM_FAILURE : failed;
-    auto* program = new Program(context, inner, std::move(ours));
-    made = handle_of(*program);
-    return notify_of(*program, failed, CL_LINK_PROGRAM_FAILURE, notify, user);
+    made = wrap<Program>(context, device::OwnedProgram(inner), targets.devices);
+    remember_options(valid(made), targets, options);
+    return notify_of(valid(made), failed, CL_LINK_PROGRAM_FAILURE, notify, user);
   });
   if (error) *error = code;
   return made;
@@ -266,18 +290,13 @@ cl_int CL_API_CALL clGetProgramInfo(cl_program handle, cl_program_info what, siz
 cl_int CL_API_CALL clGetProgramBuildInfo(cl_program handle, cl_device_id device, cl_program_build_info what,
                                          size_t size, void* value, size_t* size_ret) {
   return answer(__func__, [&]() -> cl_int {
-    const Program& program = valid(handle);
-    if (!device) return CL_INVALID_DEVICE;
+    Program& program = valid(handle);
     const Device& ours = device_in(*program.context, device);
-    const std::string added = device::quirk_options(ours.info);
-    if (what == CL_PROGRAM_BUILD_OPTIONS && !added.empty()) {  // the program's own, without what we added
-      size_t length = 0;
-      check(pass<&Slots::clGetProgramBuildInfo>(program.inner, ours.inner, what, size_t{0}, nullptr, &length));
-      std::string text(length, '\0');
-      check(pass<&Slots::clGetProgramBuildInfo>(program.inner, ours.inner, what, length, text.data(), nullptr));
-      text = text.c_str();
-      if (const auto at = text.find(added); at != std::string::npos) text.erase(at, added.size());
-      return Place{size, value, size_ret}.put(text);
+    if (what == CL_PROGRAM_BUILD_OPTIONS) {  // the program's own, without what we added
+      std::lock_guard lock(program.mutex);
+      if (const auto found = program.options.find(&ours); found != program.options.end()) {
+        return Place{size, value, size_ret}.put(found->second);
+      }
     }
     return pass<&Slots::clGetProgramBuildInfo>(program.inner, ours.inner, what, size, value, size_ret);
   });

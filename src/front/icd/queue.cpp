@@ -1,6 +1,7 @@
 // Command queues, and what concerns a queue as a whole.
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/runtime.hpp"
 
 namespace heddle::front::icd {
 
@@ -14,6 +15,7 @@ cl_command_queue_properties inner_properties(cl_command_queue_properties asked) 
 cl_command_queue hand_out(Ref<Queue> queue, cl_command_queue inner, cl_int code) {
   queue->inner = inner;
   check(code);
+  expect_end();
   note_live(&*queue, inner);  // queues of the device itself are kernel arguments
   return queue.hand_out();
 }
@@ -49,8 +51,10 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context handl
     for (const auto* p = properties; p && *p; p += 2) {
       if (p[0] == CL_QUEUE_PROPERTIES) {
         queue->properties = p[1];
-      } else {
+      } else if (p[0] == CL_QUEUE_SIZE || p[0] == CL_QUEUE_PRIORITY_KHR || p[0] == CL_QUEUE_THROTTLE_KHR) {
         others.insert(others.end(), {p[0], p[1]});
+      } else {
+        throw Error{CL_INVALID_VALUE};
       }
       queue->properties_array.insert(queue->properties_array.end(), {p[0], p[1]});
     }
@@ -97,7 +101,7 @@ cl_int CL_API_CALL clGetCommandQueueInfo(cl_command_queue handle, cl_command_que
       case CL_QUEUE_REFERENCE_COUNT:
         return place.put<cl_uint>(queue.references);
       case CL_QUEUE_PROPERTIES:
-        return place.put(queue.properties);
+        return place.put<cl_command_queue_properties>(queue.properties);
       case CL_QUEUE_PROPERTIES_ARRAY:
         return place.put(queue.properties_array);
       case CL_QUEUE_DEVICE_DEFAULT: {
@@ -116,8 +120,10 @@ cl_int CL_API_CALL clSetCommandQueueProperty(cl_command_queue handle, cl_command
                                              cl_bool enable, cl_command_queue_properties* old) {
   return answer(__func__, [&] {
     Queue& queue = valid(handle);
-    const cl_int code = pass<&Slots::clSetCommandQueueProperty>(queue.inner, properties, enable, old);
-    if (code == CL_SUCCESS) queue.properties = enable ? queue.properties | properties : queue.properties & ~properties;
+    const cl_int code = pass<&Slots::clSetCommandQueueProperty>(queue.inner, properties, enable, nullptr);
+    if (code != CL_SUCCESS) return code;
+    const auto before = enable ? queue.properties.fetch_or(properties) : queue.properties.fetch_and(~properties);
+    if (old) *old = before;
     return code;
   });
 }

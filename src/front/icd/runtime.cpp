@@ -2,12 +2,21 @@
 #include "front/icd/runtime.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "core/errors.hpp"
 #include "core/log.hpp"
+#include "front/icd/callbacks.hpp"
 #include "front/icd/observe.hpp"
 
 namespace heddle::front::icd {
@@ -22,26 +31,41 @@ std::optional<std::string> from_environment(const std::string& variable) {
   return value;
 }
 
-// Which of the chosen devices a program gets: a GPU before anything else, and the first of its kind.
-const device::Chosen& primary_of(const std::vector<device::Chosen>& devices) {
-  const auto rank = [](const device::Chosen& d) {
-    switch (d.info.kind) {
-      case device::Kind::gpu:
-        return 0;
-      case device::Kind::accelerator:
-        return 1;
-      case device::Kind::cpu:
-        return 2;
-    }
-    return 3;
+// Work in flight may end, if it does so soon. Several threads, as some queues may wait for what never comes.
+void let_work_end() {
+  static std::atomic<bool> done{false};
+  if (life != Life::running || done.exchange(true)) return;
+  struct Count {
+    std::mutex mutex;
+    std::condition_variable ended;
+    std::size_t busy = 0;
   };
-  return *std::min_element(devices.begin(), devices.end(),
-                           [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  const auto queues = live_queues();
+  const auto count = std::make_shared<Count>();
+  constexpr std::size_t most = 8;
+  std::unique_lock lock(count->mutex);
+  for (std::size_t first = 0; first < std::min(most, queues.size()); ++first) {
+    try {
+      std::thread([queues, count, first] {
+        for (std::size_t i = first; i < queues.size(); i += most) pass<&Slots::clFinish>(queues[i]);
+        std::lock_guard ended(count->mutex);
+        if (--count->busy == 0) count->ended.notify_one();
+      }).detach();
+      ++count->busy;
+    } catch (const std::system_error&) {
+      break;  // no more threads to be had: then it is as it would be without us
+    }
+  }
+  count->ended.wait_for(lock, std::chrono::milliseconds(500), [&] { return count->busy == 0; });
+  if (observing()) collect();
 }
 
 void at_exit() {
+  let_work_end();
   Life running = Life::running;
-  if (life.compare_exchange_strong(running, Life::ending)) finish_observing();
+  if (!life.compare_exchange_strong(running, Life::ending)) return;
+  stop_callbacks();
+  finish_observing();
 }
 
 void in_child() { life = Life::forked; }
@@ -53,19 +77,32 @@ Runtime* start() {
     core::set_log_level(runtime->settings.log);
     const std::string& show = runtime->settings.show;
     if (show != "one" && show != "all") throw core::UsageError("HEDDLE_SHOW='" + show + "': one or all expected");
-    // Leaked like everything else: sub-devices must outlive their use.
-    auto* choice = new device::Choice(device::choose_devices(runtime->settings, from_environment));
-    if (choice->devices.empty()) {
+    runtime->choice = device::choose_devices(runtime->settings, from_environment);
+    std::vector<device::Chosen>& chosen = runtime->choice.devices;
+    std::vector<Device*> real;
+    std::erase_if(chosen, [&](const device::Chosen& c) {
+      try {
+        real.push_back(new Device(c, false, c.info.name));
+        return false;
+      } catch (const Error& error) {
+        core::log_once(core::LogLevel::warn, "device " + c.info.id + " of " + c.platform.library +
+                                                 " cannot be used: " + device::error_name(error.code));
+        return true;
+      }
+    });
+    if (chosen.empty()) {
       core::log_once(core::LogLevel::warn, "there is no OpenCL device below Heddle, so it offers none");
       return runtime;
     }
-    const device::Chosen& primary = primary_of(choice->devices);
+    const device::Chosen& primary = device::primary_of(chosen);
     const bool all = show == "all";
     runtime->devices.push_back(new Device(primary, true, all ? "Heddle on " + primary.info.name : primary.info.name));
-    for (const device::Chosen& real : choice->devices) {
-      if (all) runtime->devices.push_back(new Device(real, false, real.info.name));
-    }
-    if (runtime->settings.active) start_observing(runtime->settings);
+    runtime->hidden = std::move(real);
+    if (all) runtime->devices.insert(runtime->devices.end(), runtime->hidden.begin(), runtime->hidden.end());
+    if (runtime->settings.active) start_observing(runtime->settings, *runtime->devices[0]);
+  } catch (const Error& error) {
+    core::log_once(core::LogLevel::warn, "no device can be used: " + device::error_name(error.code));
+    runtime->devices.clear();
   } catch (const std::exception& error) {
     core::log_once(core::LogLevel::warn, error.what());
     runtime->devices.clear();
@@ -83,21 +120,44 @@ Runtime& runtime() {
   return *the;
 }
 
+// Static objects of a driver's libraries are destroyed at exit, in the reverse order of their making, while the
+// driver's threads may still be using them (seen: PoCL compiling a kernel). What belongs to the main thread is
+// destroyed before all of them. Other threads register an exit handler again and again: the latest comes before
+// whatever was made by then.
+void expect_end() {
+  struct EndOfMain {
+    ~EndOfMain() { let_work_end(); }
+  };
+  static std::atomic<int> registered{0};
+  if (getpid() == gettid()) {
+    static thread_local EndOfMain end;
+    (void)end;
+  } else if (registered.fetch_add(1) < 64) {
+    std::atexit(let_work_end);
+  }
+}
+
 Platform& the_platform() {
   static auto* const the = new Platform;
   return *the;
 }
 
 cl_int too_late(const char* function) {
-  if (life == Life::forked) {
-    core::log_once(core::LogLevel::warn,
-                   std::string(function) +
-                       ": this process is a fork of one that used OpenCL; only a program started by exec can use it");
+  // In a forked child any lock may be held by a thread that is not there, the log's among them.
+  static std::atomic<bool> said{false};
+  if (life == Life::forked && !said.exchange(true)) {
+    char line[256];
+    const int length = std::snprintf(line, sizeof line,
+                                     "heddle: warning: %s: this process is a fork of one that used OpenCL; only a "
+                                     "program started by exec can use it\n",
+                                     function);
+    if (write(STDERR_FILENO, line, static_cast<size_t>(length)) < 0) return CL_OUT_OF_RESOURCES;  // nobody to tell
   }
   return CL_OUT_OF_RESOURCES;
 }
 
 void refused(const char* function, cl_int code) {
+  if (life == Life::forked) return;
   if (core::log_enabled(core::LogLevel::debug)) {
     core::log(core::LogLevel::debug, std::string(function) + ": " + device::error_name(code));
   }

@@ -11,12 +11,17 @@ namespace heddle::front::icd {
 
 struct Runtime {
   core::Settings settings;
-  std::vector<Device*> devices;  // the virtual one first; empty where nothing can be used
+  device::Choice choice;         // the real devices
+  std::vector<Device*> hidden;   // each of them as a device of ours; shown with HEDDLE_SHOW=all only
+  std::vector<Device*> devices;  // what programs see: the virtual one first; empty where nothing can be used
 };
 
 // Finds the drivers below when it is called for the first time. Loaders ask for platforms while they hold locks of
 // their own, so that must not come here.
 Runtime& runtime();
+
+// Called where work can begin: when the process ends, work in flight is let end first.
+void expect_end();
 
 Platform& the_platform();
 

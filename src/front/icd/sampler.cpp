@@ -21,7 +21,7 @@ cl_sampler CL_API_CALL clCreateSampler(cl_context handle, cl_bool normalized, cl
     cl_int code = CL_SUCCESS;
     const cl_sampler inner = pass<&Slots::clCreateSampler>(context.inner, normalized, addressing, filter, &code);
     check(code);
-    return handle_of(*new Sampler(context, inner));
+    return wrap<Sampler>(context, device::OwnedSampler(inner));
   });
 }
 
@@ -32,7 +32,7 @@ cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context handle, const cl
     cl_int code = CL_SUCCESS;
     const cl_sampler inner = pass<&Slots::clCreateSamplerWithProperties>(context.inner, properties, &code);
     check(code);
-    return handle_of(*new Sampler(context, inner));
+    return wrap<Sampler>(context, device::OwnedSampler(inner));
   });
 }
 

@@ -53,14 +53,16 @@ cl_int CL_API_CALL clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, 
                                       cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     return enqueue<&Slots::clEnqueueSVMMemcpy>(valid(queue), {Work::Kind::within, "copy shared memory", size},
-                                               {count, events, event}, blocking, to, from, size);
+                                               {count, events, event, blocking}, blocking, to, from, size);
   });
 }
 
 cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue queue, void* to, const void* pattern, size_t pattern_size,
                                        size_t size, cl_uint count, const cl_event* events, cl_event* event) {
-  return answer(__func__, [&] {
-    return enqueue<&Slots::clEnqueueSVMMemFill>(valid(queue), {Work::Kind::within, "fill shared memory", size},
+  return answer(__func__, [&]() -> cl_int {
+    Queue& valid_queue = valid(queue);
+    given({to, pattern});
+    return enqueue<&Slots::clEnqueueSVMMemFill>(valid_queue, {Work::Kind::within, "fill shared memory", size},
                                                 {count, events, event}, to, pattern, pattern_size, size);
   });
 }
@@ -68,8 +70,8 @@ cl_int CL_API_CALL clEnqueueSVMMemFill(cl_command_queue queue, void* to, const v
 cl_int CL_API_CALL clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void* pointer,
                                    size_t size, cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
-    return enqueue<&Slots::clEnqueueSVMMap>(valid(queue), nothing, {count, events, event}, blocking, flags, pointer,
-                                            size);
+    return enqueue<&Slots::clEnqueueSVMMap>(valid(queue), nothing, {count, events, event, blocking}, blocking, flags,
+                                            pointer, size);
   });
 }
 

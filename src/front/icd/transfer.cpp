@@ -1,4 +1,6 @@
 // Commands that move memory: reads, writes, copies, fills, maps.
+#include <bit>
+
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
 
@@ -16,12 +18,6 @@ std::size_t volume(const Memory& image, const size_t* region) {
   return volume(region) * element;
 }
 
-// A command that waited has news of others, too.
-cl_int done(cl_bool blocking, cl_int code) {
-  if (blocking && observing()) collect();
-  return code;
-}
-
 // The two maps return an address where other commands return a code.
 template <auto Slot, class... P>
 void* map(const char* function, cl_command_queue queue_handle, cl_mem handle, cl_bool blocking, const Waits& waits,
@@ -35,7 +31,6 @@ void* map(const char* function, cl_command_queue queue_handle, cl_mem handle, cl
       address = pass<Slot>(queue.inner, memory.inner, blocking, arguments..., list.count, list.list, inner, &code);
       return code;
     }));
-    done(blocking, CL_SUCCESS);
     return address;
   });
 }
@@ -46,9 +41,10 @@ cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue_handle, cl_mem buf
                                        size_t size, void* to, cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
-    return done(blocking,
-                enqueue<&Slots::clEnqueueReadBuffer>(queue, {Work::Kind::out, "read", size}, {count, events, event},
-                                                     valid(buffer, *queue.context).inner, blocking, offset, size, to));
+    given({to});
+    return enqueue<&Slots::clEnqueueReadBuffer>(queue, {Work::Kind::out, "read", size},
+                                                {count, events, event, blocking}, valid(buffer, *queue.context).inner,
+                                                blocking, offset, size, to);
   });
 }
 
@@ -57,9 +53,10 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue_handle, cl_mem bu
                                         cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
-    return done(blocking, enqueue<&Slots::clEnqueueWriteBuffer>(
-                              queue, {Work::Kind::in, "write", size}, {count, events, event},
-                              valid(buffer, *queue.context).inner, blocking, offset, size, from));
+    given({from});
+    return enqueue<&Slots::clEnqueueWriteBuffer>(queue, {Work::Kind::in, "write", size},
+                                                 {count, events, event, blocking}, valid(buffer, *queue.context).inner,
+                                                 blocking, offset, size, from);
   });
 }
 
@@ -69,10 +66,11 @@ cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue_handle, cl_mem
                                            void* to, cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
-    return done(blocking, enqueue<&Slots::clEnqueueReadBufferRect>(
-                              queue, {Work::Kind::out, "read rectangle", volume(region)}, {count, events, event},
-                              valid(buffer, *queue.context).inner, blocking, buffer_origin, host_origin, region,
-                              buffer_row, buffer_slice, host_row, host_slice, to));
+    given({buffer_origin, host_origin, region, to});
+    return enqueue<&Slots::clEnqueueReadBufferRect>(
+        queue, {Work::Kind::out, "read rectangle", volume(region)}, {count, events, event, blocking},
+        valid(buffer, *queue.context).inner, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice,
+        host_row, host_slice, to);
   });
 }
 
@@ -83,10 +81,11 @@ cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue_handle, cl_me
                                             const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
-    return done(blocking, enqueue<&Slots::clEnqueueWriteBufferRect>(
-                              queue, {Work::Kind::in, "write rectangle", volume(region)}, {count, events, event},
-                              valid(buffer, *queue.context).inner, blocking, buffer_origin, host_origin, region,
-                              buffer_row, buffer_slice, host_row, host_slice, from));
+    given({buffer_origin, host_origin, region, from});
+    return enqueue<&Slots::clEnqueueWriteBufferRect>(
+        queue, {Work::Kind::in, "write rectangle", volume(region)}, {count, events, event, blocking},
+        valid(buffer, *queue.context).inner, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice,
+        host_row, host_slice, from);
   });
 }
 
@@ -95,6 +94,9 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue_handle, cl_mem buf
                                        const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({pattern});
+    const bool right = std::has_single_bit(pattern_size) && pattern_size <= 128;
+    if (!right || offset % pattern_size != 0 || size % pattern_size != 0) throw Error{CL_INVALID_VALUE};
     return enqueue<&Slots::clEnqueueFillBuffer>(queue, {Work::Kind::within, "fill", size}, {count, events, event},
                                                 valid(buffer, *queue.context).inner, pattern, pattern_size, offset,
                                                 size);
@@ -118,6 +120,7 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue queue_handle, cl_mem
                                            cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({from_origin, to_origin, region});
     return enqueue<&Slots::clEnqueueCopyBufferRect>(queue, {Work::Kind::within, "copy rectangle", volume(region)},
                                                     {count, events, event}, valid(from, *queue.context).inner,
                                                     valid(to, *queue.context).inner, from_origin, to_origin, region,
@@ -130,10 +133,11 @@ cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue_handle, cl_mem hand
                                       cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({origin, region, to});
     const Memory& image = valid(handle, *queue.context);
-    return done(blocking, enqueue<&Slots::clEnqueueReadImage>(
-                              queue, {Work::Kind::out, "read image", volume(image, region)}, {count, events, event},
-                              image.inner, blocking, origin, region, row, slice, to));
+    return enqueue<&Slots::clEnqueueReadImage>(queue, {Work::Kind::out, "read image", volume(image, region)},
+                                               {count, events, event, blocking}, image.inner, blocking, origin, region,
+                                               row, slice, to);
   });
 }
 
@@ -142,10 +146,11 @@ cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue_handle, cl_mem han
                                        const void* from, cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({origin, region, from});
     const Memory& image = valid(handle, *queue.context);
-    return done(blocking, enqueue<&Slots::clEnqueueWriteImage>(
-                              queue, {Work::Kind::in, "write image", volume(image, region)}, {count, events, event},
-                              image.inner, blocking, origin, region, row, slice, from));
+    return enqueue<&Slots::clEnqueueWriteImage>(queue, {Work::Kind::in, "write image", volume(image, region)},
+                                                {count, events, event, blocking}, image.inner, blocking, origin, region,
+                                                row, slice, from);
   });
 }
 
@@ -154,6 +159,7 @@ cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue_handle, cl_mem hand
                                       cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({colour, origin, region});
     const Memory& image = valid(handle, *queue.context);
     return enqueue<&Slots::clEnqueueFillImage>(queue, {Work::Kind::within, "fill image", volume(image, region)},
                                                {count, events, event}, image.inner, colour, origin, region);
@@ -165,6 +171,7 @@ cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue queue_handle, cl_mem from
                                       cl_uint count, const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({from_origin, to_origin, region});
     const Memory& from = valid(from_handle, *queue.context);
     return enqueue<&Slots::clEnqueueCopyImage>(queue, {Work::Kind::within, "copy image", volume(from, region)},
                                                {count, events, event}, from.inner, valid(to, *queue.context).inner,
@@ -177,6 +184,7 @@ cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue queue_handle, cl_
                                               const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({origin, region});
     const Memory& from = valid(from_handle, *queue.context);
     return enqueue<&Slots::clEnqueueCopyImageToBuffer>(
         queue, {Work::Kind::within, "copy image to buffer", volume(from, region)}, {count, events, event}, from.inner,
@@ -189,6 +197,7 @@ cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue_handle, cl_
                                               const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
+    given({origin, region});
     const Memory& to = valid(to_handle, *queue.context);
     return enqueue<&Slots::clEnqueueCopyBufferToImage>(
         queue, {Work::Kind::within, "copy buffer to image", volume(to, region)}, {count, events, event},
@@ -199,15 +208,15 @@ cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue_handle, cl_
 void* CL_API_CALL clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
                                      size_t offset, size_t size, cl_uint count, const cl_event* events, cl_event* event,
                                      cl_int* error) {
-  return map<&Slots::clEnqueueMapBuffer>(__func__, queue, buffer, blocking, {count, events, event}, error, flags,
-                                         offset, size);
+  return map<&Slots::clEnqueueMapBuffer>(__func__, queue, buffer, blocking, {count, events, event, blocking}, error,
+                                         flags, offset, size);
 }
 
 void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blocking, cl_map_flags flags,
                                     const size_t* origin, const size_t* region, size_t* row, size_t* slice,
                                     cl_uint count, const cl_event* events, cl_event* event, cl_int* error) {
-  return map<&Slots::clEnqueueMapImage>(__func__, queue, image, blocking, {count, events, event}, error, flags, origin,
-                                        region, row, slice);
+  return map<&Slots::clEnqueueMapImage>(__func__, queue, image, blocking, {count, events, event, blocking}, error,
+                                        flags, origin, region, row, slice);
 }
 
 cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue_handle, cl_mem memory, void* mapped, cl_uint count,

@@ -44,6 +44,7 @@ TraceFile::TraceFile(const std::string& path) : file_(std::fopen(path.c_str(), "
   if (!file_) throw core::UsageError("trace file " + path + " cannot be created: " + std::strerror(errno));
   events_.reserve(batch);
   std::fputs("[\n", file_);
+  std::fflush(file_);  // or a forked child would write it once more
 }
 
 void TraceFile::close() {

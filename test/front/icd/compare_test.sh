@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Programs print the same and end the same on Heddle as on the driver below it.
+# compare_test.sh HEDDLE FOLDER_OF_PROGRAMS own|others|long
+#   own     our programs in C and Python, the examples
+#   others  clinfo, clpeak and CLBlast's tests, those that take seconds
+#   long    those that take minutes
+set -u
+heddle=$1 programs=$2 which=$3
+here=$(dirname "$(readlink -f "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_DATA_HOME=$work/data
+unset HEDDLE HEDDLE_DEVICES HEDDLE_LOG HEDDLE_TRACE HEDDLE_SHOW HEDDLE_REPORT
+# Where several drivers are installed, programs would take the first and Heddle the best: so both get the same one.
+if [ -z "${OCL_ICD_VENDORS:-}" ]; then
+  mkdir "$work/vendors"
+  for one in /etc/OpenCL/vendors/*pocl*.icd /etc/OpenCL/vendors/*.icd; do
+    case $one in */heddle.icd) ;; *) [ -f "$one" ] && break ;; esac
+  done
+  cp "$one" "$work/vendors/"
+  export OCL_ICD_VENDORS=$work/vendors
+fi
+failures=0 done=0
+fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
+
+# same FILTER COMMAND...: exit code and standard output, passed through FILTER, are the same on both; that both are not there, hang or
+# crash alike does not count.
+same() {
+  local filter=$1 inner
+  shift
+  echo "$*"
+  timeout 600 "$@" >"$work/inner" 2>"$work/inner.err"
+  inner=$?
+  timeout 600 "$heddle" run "$@" >"$work/outer" 2>"$work/outer.err"
+  outer=$?
+  done=$((done + 1))
+  if [ $outer -ge 124 ] || [ ! -s "$work/outer" ]; then
+    fail "$* (exit code $outer)"
+    head -20 "$work/outer.err"
+  elif [ $inner != $outer ] || ! diff <($filter <"$work/inner") <($filter <"$work/outer") >"$work/difference"; then
+    fail "$* (inner driver: $inner, Heddle: $outer)"
+    head -40 "$work/difference" "$work/outer.err"
+  fi
+}
+# alone PATTERN COMMAND...: on Heddle only, for what checks itself; no line may match the pattern.
+alone() {
+  local pattern=$1
+  shift
+  echo "$*"
+  done=$((done + 1))
+  timeout 900 "$heddle" run "$@" >"$work/outer" 2>&1 || fail "$* (exit code $?)"
+  ! grep -E "$pattern" "$work/outer" || fail "$*"
+}
+# right COMMAND...: as same, and the program itself finds everything right.
+right() {
+  same as_it_is "$@"
+  [ $outer = 0 ] || fail "$* (exit code $outer)"
+}
+passes_itself() { timeout 600 "$heddle" run "$@" >"$work/outer" 2>&1 || { fail "$* (exit code $?)"; head -40 "$work/outer"; }; done=$((done + 1)); }
+
+# What must differ between the two: names of the platform, what only the inner driver offers, numbers that change from run to run.
+of_clinfo() {
+  grep -vE 'Platform (Name|Vendor|Version|Extensions|Numeric)|cl_khr_icd|cl_khr_extended_versioning|cl_pocl|Driver Version|conformance|Global memory size|sub-devices|partition|affinity|[Cc]ommand buffer|cl_khr_command_buffer|Out-of-order execution|Profiling|Extensions|\[(POCL|HEDDLE|NV)\]|clGetPlatformInfo|cl_[a-z]+_|Max memory allocation|Max clock|suffix'
+}
+of_clpeak() { sed -E 's/[0-9.]+( us)?$//; s/: *$//' | grep -vE 'Platform|Driver version'; }
+of_clblast() { sed 's/\x1b\[[0-9;]*m//g'; }
+as_it_is() { cat; }
+clblast() { same of_clblast "clblast_test_$1" -platform 0 -device 0; }
+
+case $which in
+  own)
+    for program in buffers images events queues programs svm contexts threads; do right "$programs/$program"; done
+    right /usr/bin/python3 "$here/driver.py"
+    right "$programs/heat"
+    # Ends in the middle of work, and forks: what the inner driver does is not the measure there.
+    for how in main thread worker; do
+      for ((i = 0; i < 20; ++i)); do passes_itself "$programs/exit_in_flight" $how; done
+    done
+    passes_itself "$programs/forked"
+    # Switched off and observed it is the same, too.
+    HEDDLE=off right "$programs/events"
+    HEDDLE_REPORT=on HEDDLE_TRACE=$work/trace-%p.json right "$programs/events"
+    HEDDLE_REPORT=on HEDDLE_TRACE=$work/trace-%p.json right "$programs/threads"
+    for trace in "$work"/trace-*.json; do
+      python3 -c 'import json, sys; assert any(e["ph"] == "X" for e in json.load(open(sys.argv[1])))' "$trace" || fail "$trace"
+    done
+    HEDDLE_SHOW=all right "$programs/queues"
+    for devices in cpu cpu/2; do HEDDLE_SHOW=all HEDDLE_DEVICES=$devices passes_itself "$programs/devices"; done ;;
+  others)
+    same of_clinfo clinfo
+    same of_clpeak clpeak --kernel-latency --transfer-bandwidth
+    for test in xaxpy xscal xswap xcopy xdot xdotu xnrm2 xasum xamax xger xgeru xhad xaxpybatched xomatcopy; do clblast $test; done ;;
+  long)
+    alone 'clCreate|clEnqueue|[Ee]rror:' clpeak
+    for test in xgemm xtrsm xgemv; do
+      alone '[1-9][0-9]* test\(s\) failed|Test failed' "clblast_test_$test" -platform 0 -device 0
+    done ;;
+esac
+echo "$which: $((done - failures)) of $done are right"
+exit $((failures > 0))
