@@ -21,11 +21,11 @@ double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-const core::Variant& variant(const std::string& workload, const std::string& name) {
+const core::Variant& variant(std::string_view workload, std::string_view name) {
   for (const core::Variant& v : workloads::find(workload).variants) {
     if (v.name == name) return v;
   }
-  throw core::InternalError("bench kernelc: " + workload + " has no variant " + name);
+  throw core::InternalError(fmt::format("bench kernelc: {} has no variant {}", workload, name));
 }
 
 // A kernel of a hundred lines: a step of a lattice Boltzmann method in two dimensions.
