@@ -108,7 +108,7 @@ class OpenClProgram : public Program {
 
 class OpenClDevice : public Device {
  public:
-  OpenClDevice(cl_device_id handle, OwnedSubDevice owned, OwnedContext context, Info info, BuildCache cache)
+  OpenClDevice(cl_device_id handle, OwnedSubDevice owned, OwnedContext context, Info info, cache::FileCache cache)
       : cl_(context.get()),
         handle_(handle),
         owned_(std::move(owned)),
@@ -234,7 +234,7 @@ class OpenClDevice : public Device {
     return log;
   }
 
-  OwnedProgram from_binary(const std::vector<std::byte>& binary, const std::string& options) {
+  OwnedProgram from_binary(const std::string& binary, const std::string& options) {
     const size_t size = binary.size();
     const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
     cl_int code = CL_SUCCESS;
@@ -251,7 +251,7 @@ class OpenClDevice : public Device {
         size == 0) {
       return;
     }
-    std::vector<std::byte> binary(size);
+    std::string binary(size, '\0');
     auto* bytes = reinterpret_cast<unsigned char*>(binary.data());
     if (cl_(&Slots::clGetProgramInfo, program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, nullptr) == CL_SUCCESS) {
       cache_.store(key, binary);
@@ -262,7 +262,7 @@ class OpenClDevice : public Device {
   cl_device_id handle_;
   OwnedSubDevice owned_;
   OwnedContext context_;
-  BuildCache cache_;
+  cache::FileCache cache_;
 };
 
 }  // namespace
@@ -307,7 +307,7 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
 }
 
 Result<std::unique_ptr<Device>> open_device(const Platform& platform, cl_device_id handle, OwnedSubDevice owned,
-                                            Info info, BuildCache cache) {
+                                            Info info, cache::FileCache cache) {
   const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                               reinterpret_cast<cl_context_properties>(platform.handle), 0};
   cl_int code = CL_SUCCESS;

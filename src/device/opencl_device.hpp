@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "device/build_cache.hpp"
+#include "cache/file_cache.hpp"
 #include "device/device.hpp"
 #include "device/vendor.hpp"
 
@@ -15,6 +15,6 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
 
 // Opens a context on the device. `owned` holds the handle of a sub-device, empty for a whole one.
 Result<std::unique_ptr<Device>> open_device(const Platform& platform, cl_device_id handle, OwnedSubDevice owned,
-                                            Info info, BuildCache cache);
+                                            Info info, cache::FileCache cache);
 
 }  // namespace heddle::device

@@ -65,7 +65,7 @@ Options options_of(const core::Settings& settings) {
 }
 
 Compiler::Compiler(Options options)
-    : options_(std::move(options)), cache_(options_.cache, options_.cache_limit), owner_(::getpid()) {}
+    : options_(std::move(options)), cache_("kernel", options_.cache, options_.cache_limit), owner_(::getpid()) {}
 
 // Includes the program itself: another build of it may answer otherwise.
 std::string Compiler::key_of(const std::string& request) const {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "cache/file_cache.hpp"
 #include "core/errors.hpp"
 #include "core/facts.hpp"
 #include "core/settings.hpp"
-#include "kernel/answer_cache.hpp"
 #include "kernel/process.hpp"
 
 namespace heddle::kernel {
@@ -70,7 +70,7 @@ class Compiler {
   std::string key_of(const std::string& request) const;
 
   const Options options_;
-  const AnswerCache cache_;
+  const cache::FileCache cache_;
   const pid_t owner_;
   std::mutex mutex_;  // guards all below
   std::optional<Process> process_;

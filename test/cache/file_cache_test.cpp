@@ -1,27 +1,29 @@
-// The build cache: what comes out is what went in, or nothing.
-#include "device/build_cache.hpp"
+// A cache of files: what comes out is what went in, or nothing.
+#include "cache/file_cache.hpp"
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "test/temporary_folder.hpp"
 
-namespace heddle::device {
+namespace heddle::cache {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::byte> binary(std::size_t size, int salt) {
-  std::vector<std::byte> out(size);
-  for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<std::byte>(i * 31 + static_cast<std::size_t>(salt));
+std::string binary(std::size_t size, int salt) {
+  std::string out(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<char>(i * 31 + static_cast<std::size_t>(salt));
   return out;
 }
 
-TEST(BuildCache, GivesBackWhatWasStored) {
+TEST(FileCache, GivesBackWhatWasStored) {
   TemporaryFolder folder;
-  const BuildCache cache(folder.path("below/build"), 1 << 20);
+  const FileCache cache("build", folder.path("below/build"), 1 << 20);
   EXPECT_FALSE(cache.load("key"));
   cache.store("key", binary(1000, 1));
   EXPECT_EQ(cache.load("key"), binary(1000, 1));
@@ -32,9 +34,9 @@ TEST(BuildCache, GivesBackWhatWasStored) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
-TEST(BuildCache, ADamagedFileIsAsGoodAsNone) {
+TEST(FileCache, ADamagedFileIsAsGoodAsNone) {
   TemporaryFolder folder;
-  const BuildCache cache(folder.path(), 1 << 20);
+  const FileCache cache("build", folder.path(), 1 << 20);
   cache.store("key", binary(1000, 1));
   std::string all;
   {
@@ -50,9 +52,9 @@ TEST(BuildCache, ADamagedFileIsAsGoodAsNone) {
   EXPECT_TRUE(cache.load("key"));
 }
 
-TEST(BuildCache, IsTrimmedOldestFirst) {
+TEST(FileCache, IsTrimmedOldestFirst) {
   TemporaryFolder folder;
-  const BuildCache cache(folder.path(), 3500);
+  const FileCache cache("build", folder.path(), 3500);
   const auto now = fs::file_time_type::clock::now();
   for (int k = 0; k < 3; ++k) {
     cache.store("key" + std::to_string(k), binary(1000, k));
@@ -69,16 +71,16 @@ TEST(BuildCache, IsTrimmedOldestFirst) {
   EXPECT_TRUE(cache.load("key3"));
 }
 
-TEST(BuildCache, WithoutAFolderOrAPlaceToWriteNothingHappens) {
-  const BuildCache none("", 1 << 20);
+TEST(FileCache, WithoutAFolderOrAPlaceToWriteNothingHappens) {
+  const FileCache none("build", "", 1 << 20);
   none.store("key", binary(10, 1));
   EXPECT_FALSE(none.load("key"));
   TemporaryFolder folder;
   folder.write("file", "x");
-  const BuildCache below_a_file(folder.path("file/cache"), 1 << 20);
+  const FileCache below_a_file("build", folder.path("file/cache"), 1 << 20);
   below_a_file.store("key", binary(10, 1));
   EXPECT_FALSE(below_a_file.load("key"));
 }
 
 }  // namespace
-}  // namespace heddle::device
+}  // namespace heddle::cache
