@@ -54,9 +54,11 @@ class CaseOnDevice {
     out.original_ = device::must(std::move(original));
     if (!form.refused.empty()) throw std::runtime_error(form.refused);
     out.form_ = device::must(device.build({form.source, form_options}));
+    out.counted_ = device::must(device.build({form.source, form_options + " " + core::counted_option}));
     if (c.entry.empty()) return out;
     out.whole_ = device::must(out.original_->kernel(c.entry));
     out.box_ = device::must(out.form_->kernel(c.entry));
+    out.counted_box_ = device::must(out.counted_->kernel(c.entry));
     return out;
   }
 
@@ -68,12 +70,14 @@ class CaseOnDevice {
 
   Memory run_boxes(const core::Grid& grid, const std::vector<core::Box>& boxes, const Memory& memory) {
     std::vector<Step> steps;
-    for (const core::Box& box : boxes) steps.push_back(step(core::box_launch(grid, box)));
+    for (const core::Box& box : boxes) steps.push_back(step(*box_, core::box_launch(grid, box)));
     return run(steps, memory);
   }
 
-  Memory run_nothing(const core::Grid& grid, const Memory& memory) {
-    return run({step(core::preparing_launch(grid))}, memory);
+  // In the form that tests its count.
+  Memory run_counted(const core::Grid& grid, bool nothing, const Memory& memory) {
+    const core::Box all{{0, 0, 0}, grid.groups};
+    return run({step(*counted_box_, nothing ? core::preparing_launch(grid) : core::box_launch(grid, all))}, memory);
   }
 
  private:
@@ -86,9 +90,9 @@ class CaseOnDevice {
   CaseOnDevice(device::Device& device, const Case& c)
       : device_(&device), case_(&c), queue_(device::must(device.open_queue(device::Device::Timing::off))) {}
 
-  Step step(const core::BoxLaunch& launch) const {
+  static Step step(device::Kernel& kernel, const core::BoxLaunch& launch) {
     const auto& a = launch.arguments;
-    return {box_.get(),
+    return {&kernel,
             launch.range,
             {device::scalar(a.base), device::scalar(a.count), device::scalar(a.groups), device::scalar(a.offset)}};
   }
@@ -120,8 +124,8 @@ class CaseOnDevice {
   device::Device* device_;
   const Case* case_;
   std::unique_ptr<device::Queue> queue_;
-  std::unique_ptr<device::Program> original_, form_;
-  std::unique_ptr<device::Kernel> whole_, box_;
+  std::unique_ptr<device::Program> original_, form_, counted_;
+  std::unique_ptr<device::Kernel> whole_, box_, counted_box_;
 };
 
 }  // namespace heddle::kernel

@@ -49,6 +49,7 @@ std::vector<Case> workload_cases() {
 }
 
 std::vector<Case> all_cases() {
+  if (const char* folder = std::getenv("HEDDLE_TEST_CASES")) return cases_in(folder);  // one's own instead
   std::vector<Case> out = cases_in(HEDDLE_TEST_DATA "/cases");
   for (Case& c : workload_cases()) out.push_back(std::move(c));
   return out;
@@ -95,7 +96,8 @@ TEST_P(OnEveryDevice, BoxesComputeWhatTheWholeDoes) {
       const Draw d = draw(c, random, round == 0);
       const Memory whole = opened->there->run_whole(d.grid, d.memory);
       EXPECT_EQ(opened->there->run_boxes(d.grid, random_cuts(d.grid.groups, random), d.memory), whole);
-      EXPECT_EQ(opened->there->run_nothing(d.grid, d.memory), d.memory);
+      EXPECT_EQ(opened->there->run_counted(d.grid, true, d.memory), d.memory);
+      EXPECT_EQ(opened->there->run_counted(d.grid, false, d.memory), whole);
     }
   }
 }
@@ -121,7 +123,7 @@ std::vector<bool> inside(const core::ByteRanges& ranges, std::size_t size) {
   return out;
 }
 
-void check_ranges(Opened& opened, const Case& c, std::mt19937_64& random, bool fixed) {
+bool check_ranges(Opened& opened, const Case& c, std::mt19937_64& random, bool fixed) {
   const Draw d = draw(c, random, fixed);
   core::Box box = random_box(d.grid.groups, random);
   for (std::size_t k = 0; k < 3 && c.one_group; ++k) box.end[k] = box.begin[k] + 1;
@@ -149,6 +151,8 @@ void check_ranges(Opened& opened, const Case& c, std::mt19937_64& random, bool f
   const Memory after_opposite = opened.there->run_boxes(d.grid, {box}, opposite);
   const Memory after_poisoned = opened.there->run_boxes(d.grid, {box}, poisoned);
   const auto written = written_bytes(d.memory, after, opposite, after_opposite);
+  bool right = true;
+  const bool repeatable = opened.facts->obstacles.empty();  // tickets go to whoever comes first
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     if (c.arguments[i].kind != CaseArgument::Kind::buffer) continue;
     const std::size_t size = d.memory[i].size();
@@ -159,12 +163,14 @@ void check_ranges(Opened& opened, const Case& c, std::mt19937_64& random, bool f
     for (std::size_t b = 0; b < size; ++b) {
       missed += written[i][b] && !may[b] && !updated[b];
       over += exact && only_written && may[b] && !written[i][b];
-      differs += written[i][b] && after[i][b] != after_poisoned[i][b];
+      differs += repeatable && written[i][b] && after[i][b] != after_poisoned[i][b];
     }
     EXPECT_EQ(missed, 0u) << "bytes of argument " << i << " written outside of its range";
     EXPECT_EQ(over, 0u) << "bytes of argument " << i << " not written, though the range is exact";
     EXPECT_EQ(differs, 0u) << "bytes of argument " << i << " changed with what lies outside of the read ranges";
+    right &= missed + over + differs == 0;
   }
+  return right;
 }
 
 TEST_P(OnEveryDevice, NoRangeIsWrong) {
@@ -173,7 +179,8 @@ TEST_P(OnEveryDevice, NoRangeIsWrong) {
     SCOPED_TRACE(c.name);
     auto opened = open(*GetParam(), c);
     if (!opened->there || !opened->facts) continue;
-    for (int round = 0; round < 8 && !HasFailure(); ++round) check_ranges(*opened, c, random, round == 0);
+    bool right = true;  // of this case; the others are still looked at
+    for (int round = 0; round < 8 && right; ++round) right = check_ranges(*opened, c, random, round == 0);
   }
 }
 

@@ -1,6 +1,6 @@
 // Box form: the kernel computes any box of groups of a launch. Four hidden arguments at the end of every kernel say
 // which (core/box_form.hpp fills them); calls that ask for the group's place answer for the whole launch; local ids and
-// sizes stay as they are. With a count of zero a launch does nothing, and so prepares a kernel.
+// sizes stay as they are. Built with -DHEDDLE_COUNTED, a launch with a count of zero does nothing, and so prepares a kernel.
 #include <optional>
 
 #include <clang/AST/ASTContext.h>
@@ -21,8 +21,8 @@ const std::set<std::string> place_functions = {"get_global_id",   "get_group_id"
                                                "get_global_size", "get_global_offset", "get_global_linear_id"};
 
 // uint4: vectors of 16 bytes travel in registers; those of 32 are passed in memory on Arm and x86.
-// HEDDLE_UNCOUNTED: the test of the count stands in the middle of the loop that PoCL makes over work-items, and costs 6
-// % where it keeps that from being vectorised well. Built with this macro there is none, and count is never zero.
+// HEDDLE_COUNTED: the test of the count stands in the middle of the loop that PoCL makes over work-items, and costs up
+// to 12 % where it keeps that from being vectorised well, so only those who need it have it.
 // `@` becomes the prefix of all names, one that the program does not use.
 constexpr const char* preamble = R"(typedef struct { uint4 base, count, groups, offset; } @box_t;
 )";
@@ -111,7 +111,7 @@ class BoxForm {
     if (!function.doesThisDeclarationHaveABody()) return;
     const auto body = position(function.getBody()->getBeginLoc());
     if (!body) return refuse("the body of '" + function.getNameAsString() + "' cannot be found in the text");
-    std::string begin = "\n#ifndef HEDDLE_UNCOUNTED\n  if (@count.s0 == 0) return;\n#endif\n";
+    std::string begin = "\n#ifdef HEDDLE_COUNTED\n  if (@count.s0 == 0) return;\n#endif\n";
     if (places_.count(function.getCanonicalDecl()))
       begin += "  const @box_t @box = {@base, @count, @groups, @offset};\n";
     edits_.insert(*body + 1, with_prefix(begin, prefix_));
