@@ -9,6 +9,7 @@
 
 #include "core/box.hpp"
 #include "core/facts.hpp"
+#include "core/spans.hpp"
 #include "core/units.hpp"
 
 namespace heddle::core {
@@ -45,13 +46,6 @@ struct ByteRanges {
 
   bool none() const { return certainty != Certainty::unknown && runs.empty(); }
   std::int64_t pieces() const;
-};
-
-// Half-open.
-struct Span {
-  std::int64_t begin = 0, end = 0;
-
-  bool operator==(const Span&) const = default;
 };
 
 // The ranges within a buffer of `size` bytes as sorted, disjoint, not adjacent spans; all of it where they are unknown
