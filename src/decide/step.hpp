@@ -20,22 +20,22 @@ constexpr int slices_per_queue = 2;
 
 // A device as a decision sees it.
 struct Member {
-  bool ready = false;  // has built the kernel, and was not set aside
-  int space = 0;       // its memory; devices of one number share it
-  double rate = 0;     // points per second that it is expected to compute, with its transfers; 0: nothing is known
+  bool ready = false;       // has built the kernel, and was not set aside
+  int space = 0;            // its memory; devices of one number share it
+  double rate = 0;          // points per second that it is expected to compute, with its transfers; 0: nothing is known
   std::vector<int> queued;  // slices on the way, per queue
 };
 
 struct State {
   core::Box space;  // of the launch
   core::Footprint footprint;
-  core::BoxSet remaining;  // not given to anyone yet
-  int in_flight = 0;       // slices on the way
-  bool whole = false;      // must run in one piece
-  bool one_space = false;  // what different memories wrote could not be joined
+  core::BoxSet remaining;   // not given to anyone yet
+  int in_flight = 0;        // slices on the way
+  bool whole = false;       // must run in one piece
+  bool one_space = false;   // what different memories wrote could not be joined
   std::optional<int> home;  // with one_space: the memory that earlier slices used
-  int axis = 0;            // along which to cut
-  int tasks = 1;           // slices into which a device's share is cut
+  int axis = 0;             // along which to cut
+  int tasks = 1;            // slices into which a device's share is cut
   std::size_t primary = 0;  // the member that an undivided launch runs on
   bool spread = false;      // all members take part, not only those like the primary in the same memory
   std::vector<Member> members;

@@ -41,7 +41,8 @@ class Memory {
  public:
   Memory(Bytes size, std::atomic<Bytes>& in_use) : size_(size), in_use_(&in_use) { *in_use_ += size; }
   explicit Memory(std::span<std::byte> wrapped) : size_(wrapped.size()), bytes_(wrapped.data()) {}
-  Memory(std::shared_ptr<Memory> whole, Bytes begin, Bytes size) : size_(size), whole_(std::move(whole)), begin_(begin) {}
+  Memory(std::shared_ptr<Memory> whole, Bytes begin, Bytes size)
+      : size_(size), whole_(std::move(whole)), begin_(begin) {}
   Memory(const Memory&) = delete;
   ~Memory() {
     if (!in_use_) return;

@@ -116,6 +116,9 @@ class OpenClDevice : public Device {
         cache_(std::move(cache)) {
     info_ = std::move(info);
   }
+  ~OpenClDevice() override {
+    if (keeps_sub_devices(info_)) (void)owned_.release();
+  }
 
   Result<std::unique_ptr<Buffer>> allocate(Bytes size) override {
     return make_buffer(size, CL_MEM_READ_WRITE, nullptr);

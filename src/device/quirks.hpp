@@ -10,4 +10,7 @@ namespace heddle::device {
 // To be added to the options of every build on this device; empty for most.
 std::string quirk_options(const Info& info);
 
+// Whether sub-devices must never be released.
+bool keeps_sub_devices(const Info& info);
+
 }  // namespace heddle::device

@@ -65,16 +65,20 @@ Engine::Engine(std::vector<device::Device*> devices, Options options)
   }
 }
 
-Engine::~Engine() {
+void Engine::finish() {
   for (;;) {
     std::shared_ptr<Launch> one;
     {
       Lock lock(mutex_);
-      if (!active_.empty()) one = active_.front();
+      if (active_.empty()) return;
+      one = active_.front();
     }
-    if (!one) break;
     (void)wait(one);
   }
+}
+
+Engine::~Engine() {
+  finish();
   {
     std::scoped_lock lock(mutex_, inbox_->mutex);
     inbox_->closing = true;
@@ -185,18 +189,26 @@ std::shared_ptr<Memory> Engine::use_memory(std::span<std::byte> of_the_program) 
   return std::make_shared<Memory>(HostBlock{of_the_program, nullptr});
 }
 
-core::Status Engine::to_host(const std::shared_ptr<Memory>& memory, bool for_writing) {
+void Engine::wait_for_users(Memory& memory, bool readers) {
   std::vector<std::shared_ptr<Launch>> before;
   {
     Lock lock(mutex_);
-    if (auto writer = memory->last_writer.lock()) before.push_back(std::move(writer));
-    if (for_writing) {
-      for (const auto& weak : memory->readers) {
-        if (auto reader = weak.lock()) before.push_back(std::move(reader));
-      }
+    if (auto writer = memory.last_writer.lock()) before.push_back(std::move(writer));
+    for (std::size_t r = 0; readers && r < memory.readers.size(); ++r) {
+      if (auto reader = memory.readers[r].lock()) before.push_back(std::move(reader));
     }
   }
   for (const auto& launch : before) (void)wait(launch);  // its failure was, or will be, told by its handle
+}
+
+void Engine::discard(const std::shared_ptr<Memory>& memory) {
+  wait_for_users(*memory, true);
+  Lock lock(mutex_);
+  memory->written(host_memory, SpanSet(memory->all()));
+}
+
+core::Status Engine::to_host(const std::shared_ptr<Memory>& memory, bool for_writing) {
+  wait_for_users(*memory, for_writing);
   Lock lock(mutex_);
   if (!memory->unusable.empty()) return Failure{FailureKind::lost, memory->unusable, ""};
   const SpanSet all(memory->all());
@@ -246,7 +258,8 @@ void Engine::check(const Request& request) const {
     }
   }
   if (request.arguments.size() != expected)
-    throw UsageError(fmt::format("kernel '{}': {} arguments given, {} expected", name, request.arguments.size(), expected));
+    throw UsageError(
+        fmt::format("kernel '{}': {} arguments given, {} expected", name, request.arguments.size(), expected));
   for (std::size_t i = 0; i < request.arguments.size(); ++i) {
     const Argument& given = request.arguments[i];
     const auto* view = std::get_if<View>(&given);
@@ -255,8 +268,8 @@ void Engine::check(const Request& request) const {
                                    : fmt::format("kernel '{}', argument {}", name, i);
     if (view) {
       if (view->size == 0 || view->begin > view->memory->size() || view->size > view->memory->size() - view->begin)
-        throw UsageError(fmt::format("{}: bytes {} to {} of a buffer of {}", what, view->begin, view->begin + view->size,
-                                     view->memory->size()));
+        throw UsageError(fmt::format("{}: bytes {} to {} of a buffer of {}", what, view->begin,
+                                     view->begin + view->size, view->memory->size()));
       for (device::Device* device : devices_) {
         if (view->begin % device->info().part_alignment != 0)
           throw UsageError(fmt::format("{}: a part of a buffer that begins at byte {}; a multiple of {} expected", what,
@@ -267,10 +280,10 @@ void Engine::check(const Request& request) const {
     const core::ArgumentFacts& wanted = facts->arguments[i];
     const bool memory = wanted.space == core::AddressSpace::global || wanted.space == core::AddressSpace::constant;
     const char* got = view ? "a buffer" : scalar ? "a value" : "local memory";
-    const char* want = memory                                            ? "a buffer"
-                       : wanted.space == core::AddressSpace::value       ? "a value"
-                       : wanted.space == core::AddressSpace::local       ? "local memory"
-                                                                         : nullptr;
+    const char* want = memory                                      ? "a buffer"
+                       : wanted.space == core::AddressSpace::value ? "a value"
+                       : wanted.space == core::AddressSpace::local ? "local memory"
+                                                                   : nullptr;
     if (!want) throw UsageError(fmt::format("{}: {} arguments are not supported yet", what, wanted.type));
     if (std::string_view(got) != want)
       throw UsageError(fmt::format("{}: {} given, {} ({}) expected", what, got, want, wanted.type));
@@ -294,8 +307,8 @@ void Engine::bind(Launch& launch) {
   for (std::size_t d = 0; d < 3; ++d) {
     const std::int64_t items = request.items[d];
     if (items < 1)
-      throw UsageError(fmt::format("kernel '{}': {} work-items in dimension {}; at least 1 expected", kernel.source().name,
-                                   items, d));
+      throw UsageError(fmt::format("kernel '{}': {} work-items in dimension {}; at least 1 expected",
+                                   kernel.source().name, items, d));
     std::int64_t& local = launch.grid.local[d];
     if (facts && !facts->required_group.empty())
       local = facts->required_group[d];
@@ -404,8 +417,8 @@ void Engine::wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch) 
     hang_all();
     const auto at_work = [](const auto& one) { return !one->in_flight.empty(); };
     if (!launch->over && std::none_of(active_.begin(), active_.end(), at_work) && gathers_.empty())
-      throw core::InternalError(fmt::format("kernel '{}' is stuck with {} items left", launch->request.kernel->source().name,
-                                            launch->remaining.volume()));
+      throw core::InternalError(fmt::format("kernel '{}' is stuck with {} items left",
+                                            launch->request.kernel->source().name, launch->remaining.volume()));
     return;
   }
   // The usual end of a launch: one slice, which nobody else is told of.
@@ -450,8 +463,11 @@ bool Engine::drain() {
     happened.swap(inbox_->happened);
   }
   for (const auto& one : happened) {
-    if (const auto* slice = std::get_if<std::shared_ptr<Slice>>(&one)) collect(*slice);
-    if (const auto* gathered = std::get_if<std::shared_ptr<Gather>>(&one)) collect(**gathered);
+    if (const auto* weak = std::get_if<std::weak_ptr<Slice>>(&one)) {
+      if (const auto slice = weak->lock()) collect(slice);
+    } else if (const auto gathered = std::get<std::weak_ptr<Gather>>(one).lock()) {
+      collect(*gathered);
+    }
   }
   if (happened.empty()) return false;
   run_held();
@@ -501,8 +517,8 @@ void Engine::hang_all() {
 void Engine::hang(const std::shared_ptr<Slice>& slice) {
   if (slice->over) return;
   const device::Info& info = members_[slice->member].device->info();
-  const Failure failure{FailureKind::hang, fmt::format("'{}' did not end", slice->launch->request.kernel->source().name),
-                        ""};
+  const Failure failure{FailureKind::hang,
+                        fmt::format("'{}' did not end", slice->launch->request.kernel->source().name), ""};
   for (Slice::Use& use : slice->uses) {
     if (info.space == host_memory && !use.touch.written.empty())
       use.memory->unusable = fmt::format("a launch on {} that did not end may still write to this buffer", info.id);

@@ -1,5 +1,5 @@
-// Runs launches as slices on all devices, each point exactly once or the launch says that it failed; keeps buffers fresh
-// where they are needed.
+// Runs launches as slices on all devices, each point exactly once or the launch says that it failed; keeps buffers
+// fresh where they are needed.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ struct Options {
   // Lets time pass until something ends; false where nothing will. Given for fake devices: the engine then has no
   // threads of its own, and moves when somebody waits.
   std::function<bool()> advance;
-  // No slice takes longer than this, or twenty times what it is expected to take; one of which nothing is known may take
-  // sixty times as long.
+  // No slice takes longer than this, or twenty times what it is expected to take; one of which nothing is known may
+  // take sixty times as long.
   Nanoseconds hang_limit = std::chrono::seconds(10);
   int queues = 3;  // of a device with memory of its own: one copies in, one computes, one copies out
 };
@@ -46,6 +46,9 @@ class Engine {
 
   // Waits until all bytes of the memory are in the host's copy, and nobody uses them: for reading, or for writing, too.
   core::Status to_host(const std::shared_ptr<Memory>& memory, bool for_writing);
+  // What it holds does not matter any more: the host is about to overwrite all of it. Waits for launches that use it.
+  void discard(const std::shared_ptr<Memory>& memory);
+  void finish();  // waits for all launches
   // Whether a launch that is not over uses it: who wants to overwrite all of it without waiting takes another.
   bool in_use(const Memory& memory);
 
@@ -75,16 +78,18 @@ class Engine {
     device::Event event;
     Nanoseconds begin{0};
   };
-  // What drivers tell, from threads of theirs. Shared: they may tell when the engine is gone.
+  // What drivers tell, from threads of theirs. Shared: they may tell when the engine is gone. Weak: the last hold on an
+  // event must not be dropped inside its own callback (PoCL 3.1 crashes).
   struct Inbox {
     std::mutex mutex;
     std::condition_variable changed;
-    std::vector<std::variant<std::shared_ptr<Slice>, std::shared_ptr<Gather>>> happened;
+    std::vector<std::variant<std::weak_ptr<Slice>, std::weak_ptr<Gather>>> happened;
     bool closing = false;
   };
   using Lock = std::unique_lock<std::mutex>;
 
   // engine.cpp
+  void wait_for_users(Memory& memory, bool readers);
   void check(const Request& request) const;
   void bind(Launch& launch);
   void add_blockers(const std::shared_ptr<Launch>& launch);
@@ -130,7 +135,7 @@ class Engine {
   std::vector<Member> members_;
   std::list<std::shared_ptr<Launch>> active_;
   std::vector<std::shared_ptr<Gather>> gathers_;  // on their way
-  std::vector<std::shared_ptr<Slice>> held_;  // wait for bytes to come to the host
+  std::vector<std::shared_ptr<Slice>> held_;      // wait for bytes to come to the host
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   std::deque<std::pair<std::shared_ptr<Kernel>, std::size_t>> to_build_;  // kernel and member
   std::condition_variable to_build_changed_;

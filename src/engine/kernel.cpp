@@ -11,7 +11,7 @@ namespace heddle::engine {
 
 namespace {
 
-constexpr std::size_t shapes_kept = 16;   // more than the shapes that a loop of a program goes through
+constexpr std::size_t shapes_kept = 16;    // more than the shapes that a loop of a program goes through
 constexpr std::int64_t most_spans = 4096;  // of one argument: beyond, copying the whole of it costs less than looking
 
 Touch all_of(core::Bytes size, bool read, bool written) {
@@ -104,7 +104,8 @@ std::shared_ptr<const Shape> Kernel::shape(const core::Grid& grid, const std::ve
   made->undivided = why_not_;
   if (facts_) {
     made->bound = std::make_unique<core::BoundKernel>(*facts_, grid, scalars);
-    if (cut_by_ == CutBy::box && !core::fits_box_form(grid)) made->undivided = "more groups than the box form can count";
+    if (cut_by_ == CutBy::box && !core::fits_box_form(grid))
+      made->undivided = "more groups than the box form can count";
     const auto axis = core::best_axis(*made->bound, all);
     made->axis = axis.value_or(0);
     if (!axis && made->undivided.empty()) made->undivided = "it is one group";

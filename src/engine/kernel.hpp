@@ -52,8 +52,8 @@ struct Shape {
   std::unique_ptr<core::BoundKernel> bound;     // none without facts
   std::vector<Touch> whole;                     // per argument: the undivided launch
   std::string undivided;                        // why it must be; empty: it can be cut
-  bool one_space = true;  // what boxes write in different memories could not be joined by copying
-  int axis = 0;           // along which cuts leave the fewest pieces
+  bool one_space = true;                        // what boxes write in different memories could not be joined by copying
+  int axis = 0;                                 // along which cuts leave the fewest pieces
 };
 
 class Kernel {
@@ -74,7 +74,7 @@ class Kernel {
 
   // The shape of a launch, remembered for the next.
   std::shared_ptr<const Shape> shape(const core::Grid& grid, const std::vector<std::vector<std::byte>>& scalars,
-               const std::vector<core::Bytes>& sizes);
+                                     const std::vector<core::Bytes>& sizes);
   // What a box of groups touches, per argument.
   std::vector<Touch> touches(const Shape& shape, const core::Box& groups) const;
 

@@ -60,10 +60,10 @@ struct Slice {
   std::size_t member = 0, queue = 0;
   struct Use {
     std::shared_ptr<Memory> memory;
-    Touch touch;         // in bytes of the memory
-    SpanSet brought;     // copied to the device for it
-    SpanSet fetched;     // copied to the host behind it
-    HostBlock host;      // keeps what is being copied from
+    Touch touch;      // in bytes of the memory
+    SpanSet brought;  // copied to the device for it
+    SpanSet fetched;  // copied to the host behind it
+    HostBlock host;   // keeps what is being copied from
   };
   std::vector<Use> uses;                // one per memory, whatever the number of arguments that are it
   std::vector<device::Event> events;    // copies in, then the launch
@@ -84,15 +84,15 @@ class Launch {
   Request request;
   core::Grid grid;
   std::shared_ptr<const Shape> shape;
-  core::Box space;             // work-items, from zero
-  core::Footprint footprint;   // a group
+  core::Box space;            // work-items, from zero
+  core::Footprint footprint;  // a group
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;
   bool one_space = false;
-  std::optional<int> home;           // with one_space: the memory that slices used so far
-  bool draining = false;             // nothing starts before all that is on its way has ended
-  std::vector<bool> excluded;        // members that cannot take part in this launch
-  int blockers = 0;                  // earlier launches that must be over first
+  std::optional<int> home;     // with one_space: the memory that slices used so far
+  bool draining = false;       // nothing starts before all that is on its way has ended
+  std::vector<bool> excluded;  // members that cannot take part in this launch
+  int blockers = 0;            // earlier launches that must be over first
   std::vector<std::weak_ptr<Launch>> dependents;
   std::optional<core::Failure> failure;
   std::optional<core::Failure> last_failure;  // of a slice: what to say when nobody is left

@@ -94,7 +94,8 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
       if (launch->in_flight.empty() && launch->home && std::none_of(state.members.begin(), state.members.end(), stays))
         state.home = launch->home = std::nullopt;
       bool any = false;
-      for (const decide::Action& action : decide::step(state)) any |= !launch->failure && !launch->draining && start(launch, action);
+      for (const decide::Action& action : decide::step(state))
+        any |= !launch->failure && !launch->draining && start(launch, action);
       if (!any) break;
     }
     const bool hungry = !launch->failure && !launch->remaining.empty();
@@ -106,8 +107,8 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
       }
     } else {
       if (hungry) {
-        launch->failure = launch->last_failure.value_or(
-            Failure{FailureKind::unsupported, "no device is left that could run it", ""});
+        launch->failure =
+            launch->last_failure.value_or(Failure{FailureKind::unsupported, "no device is left that could run it", ""});
       }
       end(launch);
       for (const auto& weak : launch->dependents) {
@@ -240,7 +241,8 @@ core::Status Engine::enqueue(Slice& slice) {
     const core::BoxLaunch boxed = core::box_launch(launch.grid, groups_of(launch, slice.box));
     code = kernel.built[slice.member].box.get();
     range = boxed.range;
-    for (const auto& hidden : {boxed.arguments.base, boxed.arguments.count, boxed.arguments.groups, boxed.arguments.offset})
+    for (const auto& hidden :
+         {boxed.arguments.base, boxed.arguments.count, boxed.arguments.groups, boxed.arguments.offset})
       arguments.push_back(device::scalar(hidden));
   }
   auto launched = queue.launch({*code, arguments, range}, waits);
@@ -269,7 +271,7 @@ void Engine::watch(const std::shared_ptr<Slice>& slice) {
   if (slice->watched || !slice->started || slice->over) return;
   slice->watched = true;
   const device::Event& last = slice->fetching.empty() ? slice->events.back() : slice->fetching.back();
-  last->notify([inbox = inbox_, slice] {
+  last->notify([inbox = inbox_, slice = std::weak_ptr(slice)] {
     std::lock_guard hold(inbox->mutex);
     inbox->happened.emplace_back(slice);
     inbox->changed.notify_one();
@@ -371,7 +373,8 @@ void Engine::fail(Slice& slice, const Failure& failure) {
   if (again) {
     launch.remaining.add(slice.box);
     ++launch.report.retries;
-    launch.report.notes.push_back(fmt::format("{} failed on {} and runs again: {}", core::to_string(slice.box), id, failure.what));
+    launch.report.notes.push_back(
+        fmt::format("{} failed on {} and runs again: {}", core::to_string(slice.box), id, failure.what));
   } else {
     launch.failure = launch.last_failure;
     launch.remaining = {};

@@ -90,14 +90,16 @@ TEST(Step, EveryPointIsGivenOnce) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     State s;
-    const core::Index points{1 + static_cast<std::int64_t>(random() % 8), 1 + static_cast<std::int64_t>(random() % 8), 1};
+    const core::Index points{1 + static_cast<std::int64_t>(random() % 8), 1 + static_cast<std::int64_t>(random() % 8),
+                             1};
     s.footprint.points = points;
     s.space = box_of(points[0] * (1 + static_cast<std::int64_t>(random() % 40)),
                      points[1] * (1 + static_cast<std::int64_t>(random() % 40)));
     s.remaining = core::BoxSet(s.space);
     s.axis = static_cast<int>(random() % 2), s.tasks = 1 + static_cast<int>(random() % 9), s.spread = random() % 2;
     for (std::size_t m = 0; m < 1 + random() % 4; ++m)
-      s.members.push_back(member(static_cast<int>(random() % 2), random() % 3 * 1e6, std::vector<int>(1 + random() % 3)));
+      s.members.push_back(
+          member(static_cast<int>(random() % 2), random() % 3 * 1e6, std::vector<int>(1 + random() % 3)));
     core::BoxSet given;
     std::vector<Action> on_the_way;
     for (int turn = 0; turn < 10'000 && !(s.remaining.empty() && on_the_way.empty()); ++turn) {

@@ -71,7 +71,9 @@ class Program {
       const bool cpu = pick(2);
       out += fmt::format("device d{} {}\nunits {}\nrate {}\nlaunch {}us\n", d, cpu ? "cpu" : "gpu", 1 + pick(4),
                          1000 * (1 + pick(1000)), pick(20));
-      if (!cpu) out += fmt::format("copy in {} out {} latency {}us engines {}\n", 1000 * (1 + pick(5000)), 1000 * (1 + pick(5000)), pick(9), 1 + pick(2));
+      if (!cpu)
+        out += fmt::format("copy in {} out {} latency {}us engines {}\n", 1000 * (1 + pick(5000)),
+                           1000 * (1 + pick(5000)), pick(9), 1 + pick(2));
       if (pick(2)) out += fmt::format("noise 0.{} seed {}\n", 1 + pick(8), pick(100));
       if (!faults_) continue;
       std::set<std::pair<std::string, std::uint64_t>> scripted;  // each call goes wrong in one way
@@ -80,7 +82,8 @@ class Program {
         const std::string call = calls[pick(6)];
         const bool late = call != "allocation" && call != "build" && pick(2);
         const auto number = 1 + pick(8);
-        if (scripted.emplace(call, number).second) out += fmt::format("fail {} {}{}\n", call, number, late ? " late" : "");
+        if (scripted.emplace(call, number).second)
+          out += fmt::format("fail {} {}{}\n", call, number, late ? " late" : "");
       }
       const auto lost = 1 + pick(96), hang = 1 + pick(96);  // an early one once in twelve devices
       if (lost <= 8 && scripted.emplace("launch", lost).second)
@@ -164,7 +167,8 @@ class Program {
       const auto status = engine.wait(launch);
       const Report report = engine.report(*launch);
       for (const SliceReport& slice : report.slices)
-        story_ += fmt::format("  {} on {} from {} to {}\n", core::to_string(slice.box), slice.device, slice.begin.count(), slice.end.count());
+        story_ += fmt::format("  {} on {} from {} to {}\n", core::to_string(slice.box), slice.device,
+                              slice.begin.count(), slice.end.count());
       for (const std::string& note : report.notes) story_ += "  " + note + "\n";
       retries += report.retries, slices += static_cast<int>(report.slices.size());
       if (status) {
@@ -185,7 +189,8 @@ class Program {
     on_the_way.clear();
   }
 
-  void check(Engine& engine, std::size_t b, std::vector<std::pair<std::shared_ptr<Launch>, std::vector<std::size_t>>>& on_the_way) {
+  void check(Engine& engine, std::size_t b,
+             std::vector<std::pair<std::shared_ptr<Launch>, std::vector<std::size_t>>>& on_the_way) {
     Buffer& buffer = buffers_[b];
     const auto status = engine.to_host(buffer.memory, false);
     settle(engine, on_the_way);
@@ -205,7 +210,8 @@ class Program {
     }
   }
 
-  void rewrite(Engine& engine, std::size_t b, std::vector<std::pair<std::shared_ptr<Launch>, std::vector<std::size_t>>>& on_the_way) {
+  void rewrite(Engine& engine, std::size_t b,
+               std::vector<std::pair<std::shared_ptr<Launch>, std::vector<std::size_t>>>& on_the_way) {
     Buffer& buffer = buffers_[b];
     if (!engine.to_host(buffer.memory, true)) {
       settle(engine, on_the_way);
@@ -214,7 +220,8 @@ class Program {
     }
     story_ += fmt::format("rewrite {}\n", b);
     auto* bytes = reinterpret_cast<std::int32_t*>(buffer.memory->host().bytes.data());
-    for (std::size_t i = 0; i < buffer.expected.size(); i += 3) bytes[i] = buffer.expected[i] = static_cast<std::int32_t>(random_());
+    for (std::size_t i = 0; i < buffer.expected.size(); i += 3)
+      bytes[i] = buffer.expected[i] = static_cast<std::int32_t>(random_());
   }
 
   std::mt19937_64 random_;
@@ -256,13 +263,14 @@ void run_programs(bool faults) {
     } catch (const std::exception& error) {
       ADD_FAILURE() << error.what();
     }
-    launches += program.launches, failed += program.failed_launches, retries += program.retries, slices += program.slices;
+    launches += program.launches, failed += program.failed_launches, retries += program.retries,
+        slices += program.slices;
     if (testing::Test::HasFailure())
       ADD_FAILURE() << "HEDDLE_TEST_SEED=" << first + i << " replays it:\n" << program.story();
   }
   core::set_trace_sink(nullptr);
-  fmt::print("{} programs, {} launches in {} slices, {} slices ran again, {} launches failed\n", count, launches, slices,
-             retries, failed);
+  fmt::print("{} programs, {} launches in {} slices, {} slices ran again, {} launches failed\n", count, launches,
+             slices, retries, failed);
   EXPECT_TRUE(faults || failed == 0);
   EXPECT_TRUE(count <= 1000 || failed * 4 < launches);  // most faults can be lived with
 }

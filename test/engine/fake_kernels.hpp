@@ -25,12 +25,14 @@ class FactsMaker {
 
   // Element `scale` * global id of `dimension` + `plus`, and with a width (the number of a value argument): + width *
   // global id of the next dimension.
-  FactsMaker& access(core::AccessKind kind, int argument, std::int64_t plus = 0, int width = -1, bool transposed = false) {
+  FactsMaker& access(core::AccessKind kind, int argument, std::int64_t plus = 0, int width = -1,
+                     bool transposed = false) {
     core::AccessFacts a = prototype(kind, argument);
     core::Polynomial index;
     if (plus != 0) index.push_back({4 * plus, {}});
     add_id(index, transposed ? 1 : 0, -1);
-    if (width >= 0) add_id(index, transposed ? 0 : 1, symbol({.kind = core::SymbolKind::scalar, .index = width, .size = 4}));
+    if (width >= 0)
+      add_id(index, transposed ? 0 : 1, symbol({.kind = core::SymbolKind::scalar, .index = width, .size = 4}));
     a.index = index;
     a.guards_suffice = true;
     facts_.accesses.push_back(std::move(a));
@@ -53,7 +55,8 @@ class FactsMaker {
 
  private:
   FactsMaker& argument(core::AddressSpace space, Bytes size) {
-    facts_.arguments.push_back({"a" + std::to_string(facts_.arguments.size()), space == core::AddressSpace::value ? "int" : "int*", space, size});
+    facts_.arguments.push_back({"a" + std::to_string(facts_.arguments.size()),
+                                space == core::AddressSpace::value ? "int" : "int*", space, size});
     return *this;
   }
   core::AccessFacts prototype(core::AccessKind kind, int argument) {
@@ -89,12 +92,14 @@ class FactsMaker {
 struct TestKernel {
   core::KernelFacts facts;
   std::function<void(const WorkItem&, FakeArguments&)> body;
-  int buffers = 0;      // arguments that are memory come first
+  int buffers = 0;  // arguments that are memory come first
   int dimensions = 1;
   bool has_facts = true;
 };
 
-inline std::int32_t mixed(std::int32_t x) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) * 2654435761U + 12345U); }
+inline std::int32_t mixed(std::int32_t x) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) * 2654435761U + 12345U);
+}
 
 // The bodies index by the global id in the order of OpenCL; a last value argument `n` says how many elements there are.
 inline const std::map<std::string, TestKernel>& test_kernels() {
@@ -106,27 +111,43 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
       (*out)[name] = {facts.make(), std::move(body), buffers, dimensions, true};
     };
     auto at = [](const WorkItem& i) { return static_cast<std::size_t>(i.global_id[0]); };
-    add("map", FactsMaker("map").buffer().buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 1), 2, 1,
-        [=](const WorkItem& i, FakeArguments& a) { a.buffer<std::int32_t>(1)[at(i)] = mixed(a.buffer<std::int32_t>(0)[at(i)]); });
-    add("bump",
-        FactsMaker("bump").buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 0), 1, 1,
-        [=](const WorkItem& i, FakeArguments& a) { a.buffer<std::int32_t>(0)[at(i)] += static_cast<std::int32_t>(at(i)) + 1; });
+    add("map", FactsMaker("map").buffer().buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 1), 2,
+        1, [=](const WorkItem& i, FakeArguments& a) {
+          a.buffer<std::int32_t>(1)[at(i)] = mixed(a.buffer<std::int32_t>(0)[at(i)]);
+        });
+    add("bump", FactsMaker("bump").buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 0), 1, 1,
+        [=](const WorkItem& i, FakeArguments& a) {
+          a.buffer<std::int32_t>(0)[at(i)] += static_cast<std::int32_t>(at(i)) + 1;
+        });
     add("blur",
-        FactsMaker("blur").buffer().buffer().value().access(AccessKind::read, 0, -1).access(AccessKind::read, 0).access(AccessKind::read, 0, 1).access(AccessKind::write, 1),
+        FactsMaker("blur")
+            .buffer()
+            .buffer()
+            .value()
+            .access(AccessKind::read, 0, -1)
+            .access(AccessKind::read, 0)
+            .access(AccessKind::read, 0, 1)
+            .access(AccessKind::write, 1),
         2, 1, [=](const WorkItem& i, FakeArguments& a) {
           const auto in = a.buffer<std::int32_t>(0);
           const auto n = static_cast<std::size_t>(a.scalar<std::int32_t>(2)), x = at(i);
           a.buffer<std::int32_t>(1)[x] = mixed(in[x == 0 ? 0 : x - 1] ^ in[x]) + in[x + 1 < n ? x + 1 : x];
         });
     add("groups",
-        FactsMaker("groups").buffer().buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 1).asks_for_groups(), 2, 1,
-        [=](const WorkItem& i, FakeArguments& a) {
+        FactsMaker("groups")
+            .buffer()
+            .buffer()
+            .value()
+            .access(AccessKind::read, 0)
+            .access(AccessKind::write, 1)
+            .asks_for_groups(),
+        2, 1, [=](const WorkItem& i, FakeArguments& a) {
           a.buffer<std::int32_t>(1)[at(i)] =
               a.buffer<std::int32_t>(0)[at(i)] + static_cast<std::int32_t>(1000 * i.group_id[0] + i.num_groups[0]);
         });
     add("scatter",
-        FactsMaker("scatter").buffer().buffer().value().access(AccessKind::read, 0).anywhere(AccessKind::write, 1), 2, 1,
-        [=](const WorkItem& i, FakeArguments& a) {
+        FactsMaker("scatter").buffer().buffer().value().access(AccessKind::read, 0).anywhere(AccessKind::write, 1), 2,
+        1, [=](const WorkItem& i, FakeArguments& a) {
           const auto n = static_cast<std::size_t>(a.scalar<std::int32_t>(2));
           // 7 has no common factor with the powers of two and three that sizes are made of
           a.buffer<std::int32_t>(1)[at(i) * 7 % n] = mixed(a.buffer<std::int32_t>(0)[at(i)]);
@@ -137,17 +158,35 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
           a.buffer<std::int32_t>(1)[static_cast<std::size_t>(a.buffer<std::int32_t>(0)[at(i)] & 3)] += 1;
         });
     add("whole",
-        FactsMaker("whole").buffer().buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 1).obstacle("for the test"), 2, 1,
-        [=](const WorkItem& i, FakeArguments& a) { a.buffer<std::int32_t>(1)[at(i)] = 5 - a.buffer<std::int32_t>(0)[at(i)]; });
+        FactsMaker("whole")
+            .buffer()
+            .buffer()
+            .value()
+            .access(AccessKind::read, 0)
+            .access(AccessKind::write, 1)
+            .obstacle("for the test"),
+        2, 1, [=](const WorkItem& i, FakeArguments& a) {
+          a.buffer<std::int32_t>(1)[at(i)] = 5 - a.buffer<std::int32_t>(0)[at(i)];
+        });
     add("turn",
-        FactsMaker("turn").buffer().buffer().value().value().access(AccessKind::read, 0, 0, 2).access(AccessKind::write, 1, 0, 3, true), 2, 2,
-        [](const WorkItem& i, FakeArguments& a) {
-          const auto w = static_cast<std::size_t>(a.scalar<std::int32_t>(2)), h = static_cast<std::size_t>(a.scalar<std::int32_t>(3));
+        FactsMaker("turn")
+            .buffer()
+            .buffer()
+            .value()
+            .value()
+            .access(AccessKind::read, 0, 0, 2)
+            .access(AccessKind::write, 1, 0, 3, true),
+        2, 2, [](const WorkItem& i, FakeArguments& a) {
+          const auto w = static_cast<std::size_t>(a.scalar<std::int32_t>(2)),
+                     h = static_cast<std::size_t>(a.scalar<std::int32_t>(3));
           const auto x = static_cast<std::size_t>(i.global_id[0]), y = static_cast<std::size_t>(i.global_id[1]);
           a.buffer<std::int32_t>(1)[x * h + y] = mixed(a.buffer<std::int32_t>(0)[y * w + x]);
         });
-    add("unknown", FactsMaker("unknown").buffer().buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 1), 2, 1,
-        [=](const WorkItem& i, FakeArguments& a) { a.buffer<std::int32_t>(1)[at(i)] = a.buffer<std::int32_t>(0)[at(i)] ^ 77; });
+    add("unknown",
+        FactsMaker("unknown").buffer().buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 1), 2, 1,
+        [=](const WorkItem& i, FakeArguments& a) {
+          a.buffer<std::int32_t>(1)[at(i)] = a.buffer<std::int32_t>(0)[at(i)] ^ 77;
+        });
     out->at("unknown").has_facts = false;
     return out;
   }();
@@ -192,7 +231,8 @@ inline core::Result<kernel::Analysis> analyse_test_kernel(const kernel::Source& 
 }
 
 // What a launch does, on plain arrays, in the order of work-items.
-inline void run_reference(const TestKernel& kernel, const core::Grid& grid, std::vector<FakeArguments::Entry> arguments) {
+inline void run_reference(const TestKernel& kernel, const core::Grid& grid,
+                          std::vector<FakeArguments::Entry> arguments) {
   static const std::string no_options;
   static const device::Info no_device;
   FakeArguments all(std::move(arguments), no_options, no_device);
