@@ -196,7 +196,7 @@ class OpenClDevice : public Device {
   Result<std::unique_ptr<Queue>> open_queue(Timing timing) override {
     auto queue = make_queue(timing == Timing::on ? CL_QUEUE_PROFILING_ENABLE : 0);
     if (!queue) return queue.failure();
-    return make_opencl_queue(std::move(*queue), info_.id);
+    return make_opencl_queue(std::move(*queue), info_);
   }
 
   Nanoseconds now() override { return steady_now(); }

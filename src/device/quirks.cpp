@@ -20,6 +20,8 @@ std::string quirk_options(const Info& info) {
   return "";
 }
 
+bool calls_back_at_once(const Info& info) { return is_pocl(info); }
+
 bool keeps_sub_devices(const Info& info) {
   // PoCL (3.1 seen): its worker threads still look at the device of a command that is complete, so that a sub-device
   // released right after a wait ends the process in clReleaseEvent.

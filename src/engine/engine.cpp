@@ -471,7 +471,6 @@ bool Engine::drain() {
   }
   if (happened.empty()) return false;
   run_held();
-  changed_.notify_all();
   return true;
 }
 
