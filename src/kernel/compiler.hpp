@@ -62,7 +62,8 @@ class Compiler {
  public:
   explicit Compiler(Options options);
 
-  // Failures: `build` where the source has errors (the log says which), `unsupported` where there is no answer.
+  // Failures: `build` where the source has errors (the log says which), `unsupported` where there is no answer, or none
+  // for such a source.
   core::Result<Analysis> analyse(const Source& source, const std::vector<std::string>& forms = {}, bool pretty = false);
 
  private:

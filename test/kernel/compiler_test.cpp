@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -127,6 +128,44 @@ TEST(Compiler, SaysItOnce) {
   EXPECT_LE(said.size(), 1u);
 }
 
+TEST(Compiler, TheTimeLimitCountsOnce) {
+  const TemporaryFolder folder;
+  Compiler compiler(fake(folder, "printf '\\x19\\x00\\x00\\x00{\"ok\":false,\"error\":\"no\"}' >&3; sleep 60"));
+  EXPECT_EQ(compiler.analyse({source, "", {}}).failure().kind, core::FailureKind::build);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(compiler.analyse({source, "-DX", {}}).failure().kind, core::FailureKind::unsupported);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+}
+
+TEST(Compiler, AFailureToStartMayPass) {
+  Compiler compiler(real());
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{3, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const auto without = compiler.analyse({source, "", {}});
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.failure().kind, core::FailureKind::unsupported);
+  EXPECT_TRUE(compiler.analyse({source, "", {}}));
+}
+
+TEST(Compiler, TheHostsFolderMayBeGone) {
+  const TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  const std::string text = "#include \"n.h\"\nkernel void k(global int* out) { out[N * get_global_id(0)] = 1; }";
+  std::filesystem::create_directories(folder.path("gone/below"));
+  folder.write("gone/below/n.h", "#define N 1\n");
+  std::filesystem::current_path(folder.path("gone"));
+  Compiler compiler(real());
+  EXPECT_TRUE(compiler.analyse({text, "-I below", {}}));
+  std::filesystem::remove_all(folder.path("gone"));
+  EXPECT_EQ(compiler.analyse({text, "-I below", {}}).failure().kind, core::FailureKind::build);
+  EXPECT_TRUE(compiler.analyse({source, "", {}}));
+  EXPECT_TRUE(Compiler(real()).analyse({source, "", {}}));  // one that starts there
+  std::filesystem::current_path(before);
+}
+
 TEST(Compiler, TheHostNeverSeesAChild) {
   static std::atomic<int> signals{0};
   struct sigaction watch {
@@ -145,6 +184,24 @@ TEST(Compiler, TheHostNeverSeesAChild) {
   ::sigaction(SIGCHLD, &before, nullptr);
 }
 
+// Process 1 of a container is the parent of all orphans. It is to have no more of the compiler than a signal.
+TEST(Compiler, AHostThatInheritsOrphansHasNoneLeft) {
+  const pid_t host = ::fork();
+  if (host == 0) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    bool answered = false, inherited = false;
+    {
+      Compiler compiler(real());
+      answered = compiler.analyse({source, "", {}}).ok();
+      inherited = ::waitpid(-1, nullptr, WNOHANG) == 0;
+    }
+    ::_exit(answered && inherited && ::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(host, &status, 0), host);
+  EXPECT_EQ(status, 0);
+}
+
 std::string read_link(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::read_symlink(path, ignored).string();
@@ -158,7 +215,7 @@ TEST(Process, HasNothingOfTheHostAndEndsWithItsSocket) {
     auto process = Process::start(installed_compiler(), {});
     ASSERT_TRUE(process);
     id = process->id();
-    ASSERT_TRUE(process->exchange("{}"));
+    ASSERT_TRUE(process->exchange("{}", std::chrono::steady_clock::now() + std::chrono::seconds(20)));
     const std::string place = "/proc/" + std::to_string(id);
     int descriptors = 0;
     for (const auto& entry : std::filesystem::directory_iterator(place + "/fd")) {
@@ -188,6 +245,19 @@ TEST(Compiler, AForkedChildHasNoCompilerAndTheParentKeepsIts) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(compiler.analyse({source, "-DY", {}}));
+}
+
+TEST(Process, AForkedChildThatEndsInOrderLeavesItAlone) {
+  const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::seconds(20); };
+  std::optional<Process> process = Process::start(installed_compiler(), {}).value();
+  ASSERT_TRUE(process->exchange("{}", soon()));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    process.reset();  // as destructors of static objects do
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(process->exchange("{}", soon()));
 }
 
 TEST(Compiler, KilledInBetweenItIsStartedAgain) {
