@@ -95,6 +95,7 @@ core::Result<Analysis> Compiler::analyse(const Source& source, const std::vector
                   {"pretty", pretty},
                   {"extensions", source.target.extensions},
                   {"macros", source.target.macros},
+                  {"absent_macros", source.target.absent_macros},
                   {"address_bits", source.target.address_bits}};
   request["want"].push_back("facts");
   request["folder"] = fs::current_path(ignored).string();

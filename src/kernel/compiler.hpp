@@ -17,11 +17,12 @@
 
 namespace heddle::kernel {
 
-// The compiler of the device that a source is for: what it predefines (macro_probe.hpp asks it). Empty: as clang has
-// it.
+// The compiler of the device that a source is for: what it predefines (macro_probe.hpp asks it). What is not told is as
+// clang has it.
 struct Target {
   std::vector<std::string> extensions;
   std::map<std::string, std::string> macros;
+  std::vector<std::string> absent_macros;  // that others define, but this one does not
   int address_bits = 64;
 };
 

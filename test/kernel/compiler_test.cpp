@@ -95,6 +95,58 @@ TEST(Compiler, MacrosOfADeviceCount) {
   EXPECT_EQ(names({{"cl_khr_fp16"}, {{"__NV_CL_C_VERSION", "120"}, {"__OPENCL_VERSION__", "123"}}}), "nv version ");
 }
 
+// The names of the kernels that are left of a text where each stands between #ifdef NAME and #endif.
+std::string defined(const std::vector<std::string>& names, const std::string& options, const Target& target) {
+  std::string text, out;
+  for (const std::string& name : names) text += "#ifdef " + name + "\nkernel void has_" + name + "() {}\n#endif\n";
+  Compiler compiler(real());
+  const auto analysis = compiler.analyse({text, options, target});
+  if (!analysis) return analysis.failure().what + analysis.failure().log;
+  for (const auto& k : analysis.value().facts.kernels) out += k.name.substr(4) + " ";
+  return out;
+}
+
+TEST(Compiler, WhatADeviceOrAStandardLacksIsNotDefined) {
+  const std::vector<std::string> vendors = {"__clang__", "__IMAGE_SUPPORT__", "__FAST_RELAXED_MATH__"};
+  EXPECT_EQ(defined(vendors, "-cl-fast-relaxed-math", {}), "__clang__ __IMAGE_SUPPORT__ __FAST_RELAXED_MATH__ ");
+  EXPECT_EQ(defined(vendors, "-cl-fast-relaxed-math", {.absent_macros = vendors}), "__FAST_RELAXED_MATH__ ");
+
+  const std::vector<std::string> standard = {"FLT_MAX", "HALF_MAX", "MAX_WORK_DIM", "ATOMIC_VAR_INIT"};
+  EXPECT_EQ(defined(standard, "", {{"cl_khr_fp64"}, {}}), "FLT_MAX ");
+  EXPECT_EQ(defined(standard, "", {{"cl_khr_fp16"}, {}}), "FLT_MAX HALF_MAX ");
+  EXPECT_EQ(defined(standard, "-cl-std=CL2.0", {{"cl_khr_fp64"}, {}}), "FLT_MAX MAX_WORK_DIM ATOMIC_VAR_INIT ");
+  // Without -cl-std it is what the device's compiler takes by itself.
+  EXPECT_EQ(defined(standard, "", {{}, {{"__OPENCL_C_VERSION__", "300"}}}),
+            "FLT_MAX HALF_MAX MAX_WORK_DIM ATOMIC_VAR_INIT ");
+  // Features that are extensions too need not be told twice.
+  EXPECT_EQ(defined({"__opencl_c_fp64", "__opencl_c_3d_image_writes", "__opencl_c_pipes"}, "-cl-std=CL3.0",
+                    {{"cl_khr_fp64", "cl_khr_3d_image_writes"}, {}}),
+            "__opencl_c_fp64 __opencl_c_3d_image_writes ");
+}
+
+TEST(Compiler, DefinitionsOfNamesThatTheTextKeepsArePassedOn) {
+  Compiler compiler(real());
+  const auto analysis = compiler.analyse(
+      {"kernel void k(global float* o) { o[0] = M_PI_F + N; }", "-DM_PI_F=2.0f -DN=3 -w '-DMAXFLOAT=(1 + 2)'", {}},
+      {"box"});
+  ASSERT_TRUE(analysis) << analysis.failure().log;
+  EXPECT_EQ(analysis.value().options, "-w \"-DMAXFLOAT=(1 + 2)\" -DM_PI_F=2.0f");
+  EXPECT_NE(analysis.value().forms.at("box").source.find("M_PI_F + 3"), std::string::npos);
+}
+
+TEST(Compiler, WhatItDoesNotKnowIsNoErrorOfTheSource) {
+  Compiler compiler(real());
+  const std::string zero(1, '\0');
+  for (const Source& s : {Source{source, "-cl-std=CL2.2", {}}, Source{source, "-cl-std=CLC++", {}},
+                          Source{source + zero + source, "", {}},
+                          Source{"#if FP_ILOGB0 == -2147483647\n#endif\n" + std::string(source), "", {}}}) {
+    const auto analysis = compiler.analyse(s);
+    ASSERT_FALSE(analysis);
+    EXPECT_EQ(analysis.failure().kind, core::FailureKind::unsupported) << analysis.failure().log;
+  }
+  EXPECT_TRUE(compiler.analyse({source + zero + zero, "", {}}));
+}
+
 TEST(Compiler, AbsentCrashingHangingAndTalkingNonsenseMeanNoFacts) {
   const TemporaryFolder folder;
   const std::pair<const char*, Options> cases[] = {
