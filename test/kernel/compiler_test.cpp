@@ -147,6 +147,19 @@ TEST(Compiler, WhatItDoesNotKnowIsNoErrorOfTheSource) {
   EXPECT_TRUE(compiler.analyse({source + zero + zero, "", {}}));
 }
 
+TEST(Compiler, WhatHasNoPlaceForArgumentsIsRefused) {
+  Compiler compiler(real());
+  for (const char* helper :
+       {"int h(a) int a; { return a + get_group_id(0); }",
+        "typedef int f(int); f h; int g(void) { return h(1); } int h(int a) { return get_group_id(a); }",
+        "int h(int a) { return get_group_id(a); } kernel void l(global int* uint4) {}"}) {
+    const auto analysis =
+        compiler.analyse({std::string(helper) + "kernel void k(global int* o) { o[0] = h(1); }", "", {}}, {"box"});
+    ASSERT_TRUE(analysis) << analysis.failure().log;
+    EXPECT_NE(analysis.value().forms.at("box").refused, "") << helper;
+  }
+}
+
 TEST(Compiler, AbsentCrashingHangingAndTalkingNonsenseMeanNoFacts) {
   const TemporaryFolder folder;
   const std::pair<const char*, Options> cases[] = {
