@@ -25,6 +25,8 @@ using core::Polynomial;
 
 namespace {
 
+constexpr unsigned constant_space = 2;  // in clang's IR for SPIR
+
 class Collector {
  public:
   Collector(Analysis& analysis, Formulas& formulas) : analysis_(analysis), formulas_(formulas) {}
@@ -104,6 +106,10 @@ class Collector {
       arguments = targets(pointer);
     for (int argument : arguments) {
       if (is_value(argument)) continue;
+      // It may lead out of a program-scope variable, or be an address that only one device knows. What lies in constant
+      // memory is the same everywhere.
+      if (argument == -1 && pointer->getType()->getPointerAddressSpace() != constant_space)
+        add_obstacle("a pointer that cannot be followed may lead to memory that is no argument");
       prototype.argument = argument;
       analysis_.facts.accesses.push_back(prototype);
     }

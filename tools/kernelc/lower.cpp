@@ -110,9 +110,9 @@ class WorkItemFunctions {
     const std::string name = builtin_name(call);
     const auto d = dimension_of(call);
     if (!d) return nullptr;
-    if (*d > 2) {  // as the standard says: ids are 0, sizes 1
+    if (*d > 2) {  // ids are 0; sizes are 1 by the standard, but PoCL has 0
       const bool size = name.find("size") != std::string::npos || name == "get_num_groups";
-      return llvm::ConstantInt::get(call.getType(), size ? 1 : 0);
+      return size ? nullptr : llvm::ConstantInt::get(call.getType(), 0);
     }
     if (name == "get_global_id") return b.CreateAdd(item(b, *d), ask(b, "get_global_offset", *d));
     if (name == "get_global_size") return global_size(b, *d);
