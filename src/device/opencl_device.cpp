@@ -2,6 +2,7 @@
 #include "device/opencl_device.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <time.h>
@@ -117,7 +118,11 @@ class OpenClDevice : public Device {
     info_ = std::move(info);
   }
   ~OpenClDevice() override {
-    if (keeps_sub_devices(info_)) (void)owned_.release();
+    if (!keeps_sub_devices(info_) || !owned_) return;
+    static std::mutex mutex;
+    static auto& kept = *new std::vector<OwnedSubDevice>;  // until the process ends
+    std::lock_guard hold(mutex);
+    kept.push_back(std::move(owned_));
   }
 
   Result<std::unique_ptr<Buffer>> allocate(Bytes size) override {

@@ -89,7 +89,7 @@ Engine::~Engine() {
   if (builder_.joinable()) builder_.join();
   for (Member& member : members_) {
     for (Member::Lane& lane : member.lanes) {
-      if (member.aside) (void)lane.queue.release();  // a device that hangs would make us wait for it
+      if (member.gone) keep_for_good(std::move(lane.queue));  // a device that hangs would make us wait for it
     }
   }
 }
@@ -524,7 +524,7 @@ void Engine::hang(const std::shared_ptr<Slice>& slice) {
     use.memory->leak_buffers(slice->member);
     if (info.space != host_memory) use.memory->forget(info.space, SpanSet(use.memory->all()));
   }
-  new std::shared_ptr<Slice>(slice);  // the device may still use what it holds: kept for good, on purpose
+  keep_for_good(slice);
   fail(*slice, failure);
   if (info.space == host_memory) {
     slice->launch->failure = slice->launch->last_failure;

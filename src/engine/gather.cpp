@@ -65,7 +65,7 @@ void Engine::collect(const Gather& gather) {
 void Engine::give_up(const Gather& gather) {
   const auto at = std::find_if(gathers_.begin(), gathers_.end(), [&](const auto& g) { return g.get() == &gather; });
   if (at == gathers_.end()) return;
-  new std::shared_ptr<Gather>(*at);  // the device may still write to the block that it holds: kept for good, on purpose
+  keep_for_good(*at);
   gather.memory->abandon(host_memory, gather.event);
   gather.memory->forget(host_memory, SpanSet(gather.bytes));
   gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));

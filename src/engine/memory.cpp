@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <new>
 
 namespace heddle::engine {
@@ -12,6 +13,13 @@ HostBlock allocate_host(Bytes size) {
   void* bytes = std::aligned_alloc(page, (size + page - 1) / page * page);
   if (!bytes) throw std::bad_alloc();
   return {{static_cast<std::byte*>(bytes), size}, std::shared_ptr<void>(bytes, [](void* p) { std::free(p); })};
+}
+
+void keep_for_good(std::shared_ptr<void> what) {
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<std::shared_ptr<void>>;
+  std::lock_guard hold(mutex);
+  kept.push_back(std::move(what));
 }
 
 const SpanSet& Memory::fresh(MemorySpace space) const {
@@ -97,7 +105,7 @@ void Memory::drop_buffers(std::size_t member) { buffers_.erase(member); }
 
 void Memory::leak_buffers(std::size_t member) {
   if (const auto at = buffers_.find(member); at != buffers_.end()) {
-    new Buffers(std::move(at->second));  // on purpose
+    keep_for_good(std::make_shared<Buffers>(std::move(at->second)));
     buffers_.erase(at);
   }
 }

@@ -27,6 +27,9 @@ struct HostBlock {
 
 HostBlock allocate_host(Bytes size);  // page-aligned, not touched
 
+// Keeps something until the process ends: a device that hangs may still be using it.
+void keep_for_good(std::shared_ptr<void> what);
+
 class Memory {
  public:
   explicit Memory(HostBlock host) : host_(std::move(host)) { places_[device::host_memory].fresh.add(all()); }

@@ -31,6 +31,7 @@ class Program {
     options.advance = [&] { return world.advance_to_next_completion(); };
     options.queues = 1 + static_cast<int>(pick(3));
     Engine engine(world.devices(), options);
+    const std::shared_ptr<void> at_the_end(nullptr, [this](void*) { buffers_.clear(); });  // before the world ends
     make_buffers(engine);
     std::map<std::string, std::shared_ptr<Kernel>> kernels;
     std::vector<std::pair<std::shared_ptr<Launch>, std::vector<std::size_t>>> on_the_way;

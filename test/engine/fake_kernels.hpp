@@ -97,6 +97,10 @@ struct TestKernel {
   bool has_facts = true;
 };
 
+inline std::int32_t plus(std::int64_t a, std::int64_t b) {  // wraps
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+}
+
 inline std::int32_t mixed(std::int32_t x) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) * 2654435761U + 12345U);
 }
@@ -117,7 +121,8 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
         });
     add("bump", FactsMaker("bump").buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 0), 1, 1,
         [=](const WorkItem& i, FakeArguments& a) {
-          a.buffer<std::int32_t>(0)[at(i)] += static_cast<std::int32_t>(at(i)) + 1;
+          std::int32_t& x = a.buffer<std::int32_t>(0)[at(i)];
+          x = plus(x, static_cast<std::int64_t>(at(i)) + 1);
         });
     add("blur",
         FactsMaker("blur")
@@ -131,7 +136,7 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
         2, 1, [=](const WorkItem& i, FakeArguments& a) {
           const auto in = a.buffer<std::int32_t>(0);
           const auto n = static_cast<std::size_t>(a.scalar<std::int32_t>(2)), x = at(i);
-          a.buffer<std::int32_t>(1)[x] = mixed(in[x == 0 ? 0 : x - 1] ^ in[x]) + in[x + 1 < n ? x + 1 : x];
+          a.buffer<std::int32_t>(1)[x] = plus(mixed(in[x == 0 ? 0 : x - 1] ^ in[x]), in[x + 1 < n ? x + 1 : x]);
         });
     add("groups",
         FactsMaker("groups")
@@ -143,7 +148,7 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
             .asks_for_groups(),
         2, 1, [=](const WorkItem& i, FakeArguments& a) {
           a.buffer<std::int32_t>(1)[at(i)] =
-              a.buffer<std::int32_t>(0)[at(i)] + static_cast<std::int32_t>(1000 * i.group_id[0] + i.num_groups[0]);
+              plus(a.buffer<std::int32_t>(0)[at(i)], 1000 * i.group_id[0] + i.num_groups[0]);
         });
     add("scatter",
         FactsMaker("scatter").buffer().buffer().value().access(AccessKind::read, 0).anywhere(AccessKind::write, 1), 2,
@@ -155,7 +160,8 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
     add("count",
         FactsMaker("count").buffer().buffer().value().access(AccessKind::read, 0).anywhere(AccessKind::atomic, 1), 2, 1,
         [=](const WorkItem& i, FakeArguments& a) {
-          a.buffer<std::int32_t>(1)[static_cast<std::size_t>(a.buffer<std::int32_t>(0)[at(i)] & 3)] += 1;
+          std::int32_t& x = a.buffer<std::int32_t>(1)[static_cast<std::size_t>(a.buffer<std::int32_t>(0)[at(i)] & 3)];
+          x = plus(x, 1);
         });
     add("whole",
         FactsMaker("whole")
@@ -166,7 +172,7 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
             .access(AccessKind::write, 1)
             .obstacle("for the test"),
         2, 1, [=](const WorkItem& i, FakeArguments& a) {
-          a.buffer<std::int32_t>(1)[at(i)] = 5 - a.buffer<std::int32_t>(0)[at(i)];
+          a.buffer<std::int32_t>(1)[at(i)] = ~a.buffer<std::int32_t>(0)[at(i)];
         });
     add("turn",
         FactsMaker("turn")
