@@ -55,11 +55,11 @@ class OpenClEvent : public EventState {
       if (now >= end) {
         return Failure{FailureKind::hang, fmt::format("no completion within {} ms", limit.count() / 1'000'000), ""};
       }
-      // Spin first, since most commands are short; then sleep for a tenth of what has passed, so that a late answer
+      // Spin first, since most commands are short; then sleep for a twentieth of what has passed, so that a late answer
       // stays cheap.
       if (now - begin > std::chrono::microseconds(50)) {
         std::this_thread::sleep_for(
-            std::min({(now - begin) / 10, end - now, Nanoseconds(std::chrono::milliseconds(1))}));
+            std::min({(now - begin) / 20, end - now, Nanoseconds(std::chrono::milliseconds(1))}));
       }
     }
     const cl_int code = status();
@@ -352,7 +352,7 @@ class OpenClQueue : public Queue {
 }  // namespace
 
 std::unique_ptr<Queue> make_opencl_queue(OwnedQueue queue, const Info& info) {
-  return std::make_unique<OpenClQueue>(std::move(queue), info.id, calls_back_at_once(info));
+  return std::make_unique<OpenClQueue>(std::move(queue), info.id, info.prompt);
 }
 
 }  // namespace heddle::device

@@ -10,8 +10,8 @@ namespace heddle::device {
 // To be added to the options of every build on this device; empty for most.
 std::string quirk_options(const Info& info);
 
-// Whether the thread that ends a command calls back itself, so that a call is the quickest way to learn of the end;
-// elsewhere a thread of the driver's must wake up first, and looking is quicker.
+// Whether the thread that ends a command calls back itself. NVIDIA's driver (580 seen) calls from a thread that looks
+// every 20 ms.
 bool calls_back_at_once(const Info& info);
 
 // Whether sub-devices must never be released.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <sys/prctl.h>
+
 #include <fmt/format.h>
 
 #include "core/log.hpp"
@@ -443,17 +445,56 @@ void Engine::wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch) 
 
 // The worker's thread.
 void Engine::work() {
+  ::prctl(PR_SET_TIMERSLACK, 1000);  // nanoseconds: short sleeps are meant to be short
+  Nanoseconds quiet{0};              // slept since something happened
   for (;;) {
+    bool looking = false;
     {
       std::unique_lock lock(inbox_->mutex);
-      inbox_->changed.wait_for(lock, std::chrono::milliseconds(200),
-                               [&] { return !inbox_->happened.empty() || inbox_->closing; });
+      inbox_->changed.wait_for(lock, std::chrono::milliseconds(200), [&] {
+        return !inbox_->happened.empty() || inbox_->closing || inbox_->looking;
+      });
       if (inbox_->closing) return;
+      looking = inbox_->looking;
     }
-    Lock lock(mutex_);
-    drain();
-    look_for_hangs();
+    {
+      Lock lock(mutex_);
+      look();
+      if (drain()) quiet = Nanoseconds{0};
+      look_for_hangs();
+    }
+    if (!looking) continue;
+    // The longer nothing happens, the less often: a twentieth of what has passed.
+    const Nanoseconds pause = std::clamp<Nanoseconds>(quiet / 20, std::chrono::microseconds(5), std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(pause);
+    quiet += pause;
   }
+}
+
+void Engine::begin_to_look() {
+  std::lock_guard hold(inbox_->mutex);
+  if (inbox_->looking) return;
+  inbox_->looking = true;
+  inbox_->changed.notify_one();
+}
+
+bool Engine::look() {
+  std::lock_guard hold(inbox_->mutex);
+  std::erase_if(looked_at_, [&](const std::shared_ptr<Slice>& slice) {
+    if (slice->over) return true;
+    const device::Event& last = slice->fetching.empty() ? slice->events.back() : slice->fetching.back();
+    if (!last->done()) return false;
+    inbox_->happened.emplace_back(std::weak_ptr(slice));
+    return true;
+  });
+  bool any = !looked_at_.empty();
+  for (const auto& gather : gathers_) {
+    if (members_[gather->member].device->info().prompt) continue;
+    any = true;
+    if (gather->event->done()) inbox_->happened.emplace_back(std::weak_ptr(gather));
+  }
+  inbox_->looking = any;
+  return any;
 }
 
 bool Engine::drain() {

@@ -84,6 +84,7 @@ class Engine {
     std::mutex mutex;
     std::condition_variable changed;
     std::vector<std::variant<std::weak_ptr<Slice>, std::weak_ptr<Gather>>> happened;
+    bool looking = false;  // somebody is to be looked after, as the driver would call too late
     bool closing = false;
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -95,6 +96,8 @@ class Engine {
   void add_blockers(const std::shared_ptr<Launch>& launch);
   void work();
   bool drain();  // true where anything had happened
+  void begin_to_look();
+  bool look();   // after slices and gathers of devices that call back late; true where there are any
   void wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch);
   Nanoseconds limit_of(const Slice& slice) const;
   void look_for_hangs();
@@ -135,6 +138,7 @@ class Engine {
   std::vector<Member> members_;
   std::list<std::shared_ptr<Launch>> active_;
   std::vector<std::shared_ptr<Gather>> gathers_;  // on their way
+  std::vector<std::shared_ptr<Slice>> looked_at_;  // watched slices of devices that call back late
   std::vector<std::shared_ptr<Slice>> held_;      // wait for bytes to come to the host
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   std::deque<std::pair<std::shared_ptr<Kernel>, std::size_t>> to_build_;  // kernel and member

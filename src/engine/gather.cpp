@@ -41,6 +41,10 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
       missing.remove(span);
       auto on_its_way = std::make_shared<Gather>(Gather{memory, span, m, host, *copied, member.device->now()});
       gathers_.push_back(on_its_way);
+      if (!member.device->info().prompt) {
+        begin_to_look();
+        continue;
+      }
       (*copied)->notify([inbox = inbox_, on_its_way = std::weak_ptr(on_its_way)] {
         std::lock_guard hold(inbox->mutex);
         inbox->happened.emplace_back(on_its_way);

@@ -270,6 +270,10 @@ core::Status Engine::enqueue(Slice& slice) {
 void Engine::watch(const std::shared_ptr<Slice>& slice) {
   if (slice->watched || !slice->started || slice->over) return;
   slice->watched = true;
+  if (!members_[slice->member].device->info().prompt) {
+    looked_at_.push_back(slice);
+    return begin_to_look();
+  }
   const device::Event& last = slice->fetching.empty() ? slice->events.back() : slice->fetching.back();
   last->notify([inbox = inbox_, slice = std::weak_ptr(slice)] {
     std::lock_guard hold(inbox->mutex);
