@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include <sys/prctl.h>
-
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include "core/log.hpp"
 
@@ -60,8 +59,18 @@ Engine::Engine(std::vector<device::Device*> devices, Options options)
       }
       member.lanes.push_back({std::move(*queue)});
     }
+    if (device->info().space == host_memory) continue;
+    if (auto queue = device->open_queue(device::Device::Timing::off))
+      member.gathering = std::move(*queue);
+    else
+      count_failure(members_.size() - 1, {FailureKind::lost, queue.failure().what, ""});
+    if (!options_.advance) member.ring = std::make_unique<Ring>(*device, options_.locked_limit);
   }
   if (!options_.advance) {
+    const bool apart = std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.ring != nullptr; });
+    // One core copies 9.5 GB/s, eight 35 (GPU test machine); half of them are left to whoever computes.
+    if (apart)
+      copier_ = std::make_unique<Copier>(std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 1, 8));
     worker_ = std::thread([this] { work(); });
     builder_ = std::thread([this] { build(); });
   }
@@ -81,6 +90,19 @@ void Engine::finish() {
 
 Engine::~Engine() {
   finish();
+  for (;;) {  // results on their way to the host
+    Lock lock(mutex_);
+    drain();
+    if (gathers_.empty()) break;
+    const std::shared_ptr<Gather> one = gathers_.front();
+    lock.unlock();
+    const bool moved =
+        options_.advance ? options_.advance() : static_cast<bool>(one->event->wait(60 * options_.hang_limit));
+    lock.lock();
+    drain();
+    if (!moved && !one->event->done()) give_up(*one);
+    if (one->event->done()) collect(*one);
+  }
   {
     std::scoped_lock lock(mutex_, inbox_->mutex);
     inbox_->closing = true;
@@ -168,7 +190,7 @@ HostBlock Engine::host_block(Bytes size, bool locked) {
     if (!locked || device->info().space == host_memory) continue;
     if (auto made = device->lock(size)) {
       const std::shared_ptr<device::LockedMemory> owner = std::move(*made);
-      block = {owner->bytes(), owner};
+      block = {owner->bytes(), true, owner};
     }
     break;
   }
@@ -188,7 +210,7 @@ std::shared_ptr<Memory> Engine::make_memory(Bytes size, bool locked) {
 
 std::shared_ptr<Memory> Engine::use_memory(std::span<std::byte> of_the_program) {
   if (of_the_program.empty()) throw UsageError("a buffer of 0 bytes; at least one expected");
-  return std::make_shared<Memory>(HostBlock{of_the_program, nullptr});
+  return std::make_shared<Memory>(HostBlock{of_the_program, false, nullptr});
 }
 
 void Engine::wait_for_users(Memory& memory, bool readers) {
@@ -424,7 +446,7 @@ void Engine::wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch) 
     return;
   }
   // The usual end of a launch: one slice, which nobody else is told of.
-  if (launch->in_flight.size() == 1 && launch->remaining.empty() && launch->in_flight.front()->started &&
+  if (launch->in_flight.size() == 1 && launch->remaining.empty() && launch->in_flight.front()->launched &&
       !launch->in_flight.front()->watched) {
     const std::shared_ptr<Slice> slice = launch->in_flight.front();
     const device::Event last = slice->fetching.empty() ? slice->events.back() : slice->fetching.back();
@@ -451,21 +473,23 @@ void Engine::work() {
     bool looking = false;
     {
       std::unique_lock lock(inbox_->mutex);
-      inbox_->changed.wait_for(lock, std::chrono::milliseconds(200), [&] {
-        return !inbox_->happened.empty() || inbox_->closing || inbox_->looking;
-      });
+      inbox_->changed.wait_for(lock, std::chrono::milliseconds(200),
+                               [&] { return !inbox_->happened.empty() || inbox_->closing || inbox_->looking; });
       if (inbox_->closing) return;
       looking = inbox_->looking;
     }
     {
       Lock lock(mutex_);
       look();
+      move_pieces();
       if (drain()) quiet = Nanoseconds{0};
+      run_held();
       look_for_hangs();
     }
     if (!looking) continue;
     // The longer nothing happens, the less often: a twentieth of what has passed.
-    const Nanoseconds pause = std::clamp<Nanoseconds>(quiet / 20, std::chrono::microseconds(5), std::chrono::milliseconds(1));
+    const Nanoseconds pause =
+        std::clamp<Nanoseconds>(quiet / 20, std::chrono::microseconds(5), std::chrono::milliseconds(1));
     std::this_thread::sleep_for(pause);
     quiet += pause;
   }
@@ -487,9 +511,14 @@ bool Engine::look() {
     inbox_->happened.emplace_back(std::weak_ptr(slice));
     return true;
   });
-  bool any = !looked_at_.empty();
+  std::erase_if(leaving_pieces_, [&](const std::shared_ptr<Piece>& piece) {
+    if (!piece->chunk->event->done()) return false;
+    inbox_->happened.emplace_back(piece);
+    return true;
+  });
+  bool any = !looked_at_.empty() || !leaving_pieces_.empty() || !waiting_pieces_.empty();
   for (const auto& gather : gathers_) {
-    if (members_[gather->member].device->info().prompt) continue;
+    if (members_[gather->member].device->info().prompt || gather->staged) continue;
     any = true;
     if (gather->event->done()) inbox_->happened.emplace_back(std::weak_ptr(gather));
   }
@@ -506,6 +535,8 @@ bool Engine::drain() {
   for (const auto& one : happened) {
     if (const auto* weak = std::get_if<std::weak_ptr<Slice>>(&one)) {
       if (const auto slice = weak->lock()) collect(slice);
+    } else if (const auto* piece = std::get_if<std::shared_ptr<Piece>>(&one)) {
+      move(*piece);
     } else if (const auto gathered = std::get<std::weak_ptr<Gather>>(one).lock()) {
       collect(*gathered);
     }
@@ -535,7 +566,7 @@ void Engine::look_for_hangs() {
   for (const auto& launch : std::list(active_)) {
     for (const auto& slice : std::vector(launch->in_flight)) {
       const bool late = members_[slice->member].device->now() - slice->begin > limit_of(*slice);
-      if (slice->started && slice->watched && late) hang(slice);
+      if (slice->watched && late) hang(slice);
     }
   }
   for (const auto& one : std::vector(gathers_)) {
@@ -547,7 +578,7 @@ void Engine::look_for_hangs() {
 void Engine::hang_all() {
   for (const auto& launch : std::list(active_)) {
     for (const auto& slice : std::vector(launch->in_flight)) {
-      if (slice->started) hang(slice);
+      if (slice->launched) hang(slice);
     }
   }
   for (const auto& one : std::vector(gathers_)) give_up(*one);

@@ -12,6 +12,7 @@
 
 #include "decide/step.hpp"
 #include "engine/launch.hpp"
+#include "engine/staging.hpp"
 
 namespace heddle::engine {
 
@@ -24,6 +25,7 @@ struct Options {
   // No slice takes longer than this, or twenty times what it is expected to take; one of which nothing is known may
   // take sixty times as long.
   Nanoseconds hang_limit = std::chrono::seconds(10);
+  Bytes locked_limit = Bytes{256} << 20;  // of page-locked memory per device, for copies of ordinary memory
   int queues = 3;  // of a device with memory of its own: one copies in, one computes, one copies out
 };
 
@@ -65,6 +67,8 @@ class Engine {
       Nanoseconds last_end{0};
     };
     std::vector<Lane> lanes;
+    std::unique_ptr<device::Queue> gathering;  // of a device with memory of its own: nothing waits behind slices
+    std::unique_ptr<Ring> ring;
     int failures = 0;
     bool aside = false;
     bool gone = false;  // lost, or it hangs: not even its memory can be read
@@ -77,13 +81,27 @@ class Engine {
     HostBlock host;
     device::Event event;
     Nanoseconds begin{0};
+    std::shared_ptr<HostEvent> staged;  // the event where it comes by way of locked memory
+    int pieces = 0;                     // not there yet
+    std::optional<core::Failure> failure;
+  };
+  // Bytes between ordinary host memory and a device, by way of a locked chunk.
+  struct Piece {
+    std::shared_ptr<Slice> slice;    // that they are for, on the way in
+    std::shared_ptr<Gather> gather;  // or out
+    std::shared_ptr<Memory> memory;
+    Span bytes;
+    std::size_t member;
+    HostBlock host;
+    Ring::Chunk* chunk = nullptr;
+    bool in_chunk = false;  // on the way out: the device has written it
   };
   // What drivers tell, from threads of theirs. Shared: they may tell when the engine is gone. Weak: the last hold on an
   // event must not be dropped inside its own callback (PoCL 3.1 crashes).
   struct Inbox {
     std::mutex mutex;
     std::condition_variable changed;
-    std::vector<std::variant<std::weak_ptr<Slice>, std::weak_ptr<Gather>>> happened;
+    std::vector<std::variant<std::weak_ptr<Slice>, std::weak_ptr<Gather>, std::shared_ptr<Piece>>> happened;
     bool looking = false;  // somebody is to be looked after, as the driver would call too late
     bool closing = false;
   };
@@ -97,7 +115,7 @@ class Engine {
   void work();
   bool drain();  // true where anything had happened
   void begin_to_look();
-  bool look();   // after slices and gathers of devices that call back late; true where there are any
+  bool look();  // after slices and gathers of devices that call back late; true where there are any
   void wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch);
   Nanoseconds limit_of(const Slice& slice) const;
   void look_for_hangs();
@@ -116,7 +134,8 @@ class Engine {
   enum class AtHand { yes, soon, never };
   AtHand at_hand(Slice& slice);
   void run(const std::shared_ptr<Slice>& slice);
-  core::Status enqueue(Slice& slice);
+  core::Status enqueue(const std::shared_ptr<Slice>& slice);
+  core::Status launch(Slice& slice);
   void watch(const std::shared_ptr<Slice>& slice);
   void collect(const std::shared_ptr<Slice>& slice);
   void succeed(Slice& slice);
@@ -130,6 +149,14 @@ class Engine {
   void collect(const Gather& gather);
   void give_up(const Gather& gather);  // it will never end
 
+  // pieces.cpp
+  bool by_pieces(std::size_t member, const HostBlock& host, const Span& bytes) const;
+  void add_pieces(const Piece& whole);
+  void move_pieces();
+  void move(const std::shared_ptr<Piece>& piece);  // its copy on the host is done, or that of the device
+  void arrived(const Piece& piece, core::Status status);
+  bool drop(const Piece& piece);
+
   const std::vector<device::Device*> devices_;
   const Options options_;
   std::size_t primary_ = 0;
@@ -137,12 +164,15 @@ class Engine {
   std::condition_variable changed_;
   std::vector<Member> members_;
   std::list<std::shared_ptr<Launch>> active_;
-  std::vector<std::shared_ptr<Gather>> gathers_;  // on their way
-  std::vector<std::shared_ptr<Slice>> looked_at_;  // watched slices of devices that call back late
-  std::vector<std::shared_ptr<Slice>> held_;      // wait for bytes to come to the host
+  std::vector<std::shared_ptr<Gather>> gathers_;        // on their way
+  std::vector<std::shared_ptr<Slice>> looked_at_;       // watched slices of devices that call back late
+  std::deque<std::shared_ptr<Piece>> waiting_pieces_;   // for a chunk
+  std::vector<std::shared_ptr<Piece>> leaving_pieces_;  // on their way from a device into a chunk
+  std::vector<std::shared_ptr<Slice>> held_;            // wait for bytes to come to the host
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   std::deque<std::pair<std::shared_ptr<Kernel>, std::size_t>> to_build_;  // kernel and member
   std::condition_variable to_build_changed_;
+  std::unique_ptr<Copier> copier_;
   std::thread worker_, builder_;
   const std::shared_ptr<std::atomic<Bytes>> host_bytes_ = std::make_shared<std::atomic<Bytes>>(0);
 };

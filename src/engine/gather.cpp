@@ -22,11 +22,21 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
     auto buffer = memory->buffer(m, *member.device, 0, memory->size());
     for (const Span& span : there.spans()) {
       const HostBlock host = memory->host();
+      if (buffer && by_pieces(m, host, span)) {
+        auto staged = std::make_shared<HostEvent>();
+        memory->arrives(host_memory, span, staged);
+        missing.remove(span);
+        gathers_.push_back(
+            std::make_shared<Gather>(Gather{memory, span, m, host, staged, member.device->now(), staged, 0, {}}));
+        add_pieces({.gather = gathers_.back(), .memory = memory, .bytes = span, .member = m, .host = host});
+        move_pieces();
+        continue;
+      }
       auto to = host.bytes.subspan(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.size()));
       auto copy = [&] {
         if (!buffer) return core::Result<device::Event>(buffer.failure());
-        return member.lanes.front().queue->copy_out(to, **buffer, static_cast<Bytes>(span.begin),
-                                                    memory->pending(space, SpanSet(span)));
+        return member.gathering->copy_out(to, **buffer, static_cast<Bytes>(span.begin),
+                                          memory->pending(space, SpanSet(span)));
       };
       auto copied = copy();
       while (!copied && !member.aside) {
@@ -39,7 +49,8 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
       }
       memory->arrives(host_memory, span, *copied);
       missing.remove(span);
-      auto on_its_way = std::make_shared<Gather>(Gather{memory, span, m, host, *copied, member.device->now()});
+      auto on_its_way =
+          std::make_shared<Gather>(Gather{memory, span, m, host, *copied, member.device->now(), nullptr, 0, {}});
       gathers_.push_back(on_its_way);
       if (!member.device->info().prompt) {
         begin_to_look();
@@ -51,7 +62,7 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
         inbox->changed.notify_one();
       });
     }
-    (void)member.lanes.front().queue->flush();
+    (void)member.gathering->flush();
   }
   return missing.empty();
 }

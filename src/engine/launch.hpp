@@ -68,7 +68,7 @@ struct Slice {
   std::vector<Use> uses;                // one per memory, whatever the number of arguments that are it
   std::vector<device::Event> events;    // copies in, then the launch
   std::vector<device::Event> fetching;  // copies of results to the host, behind the launch
-  bool started = false;                 // given to the device; before, it waits for bytes to come to the host
+  int unstaged = 0;                     // pieces of bytes that are not on their way to the device yet
   bool launched = false;                // and the kernel with it
   bool spoilt = false;                  // another one failed that may have written where it writes
   bool over = false;

@@ -12,7 +12,7 @@ HostBlock allocate_host(Bytes size) {
   constexpr std::size_t page = 4096;
   void* bytes = std::aligned_alloc(page, (size + page - 1) / page * page);
   if (!bytes) throw std::bad_alloc();
-  return {{static_cast<std::byte*>(bytes), size}, std::shared_ptr<void>(bytes, [](void* p) { std::free(p); })};
+  return {{static_cast<std::byte*>(bytes), size}, false, std::shared_ptr<void>(bytes, [](void* p) { std::free(p); })};
 }
 
 void keep_for_good(std::shared_ptr<void> what) {

@@ -22,6 +22,7 @@ class Launch;
 // Host memory and whatever keeps it alive: our own, page-locked, or the program's (then nothing does).
 struct HostBlock {
   std::span<std::byte> bytes;
+  bool locked = false;
   std::shared_ptr<void> owner;  // shared: with copies that are on their way
 };
 
@@ -51,6 +52,7 @@ class Memory {
   bool is_fresh_anywhere(const SpanSet& bytes) const;
   std::vector<MemorySpace> spaces() const;  // that have fresh bytes
 
+  SpanSet& coming(MemorySpace space) { return places_[space].coming; }  // will arrive, but no command was queued yet
   void arrives(MemorySpace space, const Span& bytes, device::Event event);
   void abandon(MemorySpace space, const device::Event& event);  // it will never end
   void forget(MemorySpace space, const SpanSet& bytes);         // not fresh there (any more)
@@ -71,7 +73,7 @@ class Memory {
 
  private:
   struct Place {
-    SpanSet fresh;
+    SpanSet fresh, coming;
     std::vector<Arrival> arriving;
   };
   struct Buffers {

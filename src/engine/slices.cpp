@@ -172,9 +172,10 @@ void Engine::run(const std::shared_ptr<Slice>& slice) {
     case AtHand::yes:
       std::erase(held_, slice);
   }
-  slice->started = true;
   slice->begin = members_[slice->member].device->now();
-  if (auto queued = enqueue(*slice); !queued) {
+  auto queued = enqueue(slice);
+  if (queued && slice->unstaged == 0) queued = this->launch(*slice);
+  if (!queued) {
     // What was queued before that may still be at work.
     (void)members_[slice->member].lanes[slice->queue].queue->finish();
     fail(*slice, queued.failure());
@@ -185,16 +186,51 @@ Engine::AtHand Engine::at_hand(Slice& slice) {
   const int space = members_[slice.member].device->info().space;
   bool soon = false;
   for (Slice::Use& use : slice.uses) {
-    use.memory->settle();
+    Memory& memory = *use.memory;
+    memory.settle();
     SpanSet needed = use.touch.needed();
-    if (space != host_memory) needed.remove(use.memory->fresh(space));
+    if (space != host_memory) needed.remove(memory.fresh(space));
     if (!gather(use.memory, needed)) return AtHand::never;
-    soon |= !use.memory->pending(host_memory, needed).empty();
+    // Nor may bytes change that are just being copied to the host.
+    soon |= !memory.pending(host_memory, needed).empty() || !memory.pending(host_memory, use.touch.written).empty();
+    soon |= memory.coming(space).meets(needed);
   }
   return soon ? AtHand::soon : AtHand::yes;
 }
 
-core::Status Engine::enqueue(Slice& slice) {
+// Copies in what the slice needs, or begins to where that takes the way of locked memory.
+core::Status Engine::enqueue(const std::shared_ptr<Slice>& slice) {
+  Member& member = members_[slice->member];
+  device::Queue& queue = *member.lanes[slice->queue].queue;
+  const int space = member.device->info().space;
+  if (space == host_memory) return core::Done{};
+  for (Slice::Use& use : slice->uses) {
+    auto buffer = use.memory->buffer(slice->member, *member.device, 0, use.memory->size());
+    if (!buffer) return buffer.failure();
+    const SpanSet missing = core::subtract(use.touch.needed(), use.memory->fresh(space));
+    use.host = use.memory->host();
+    for (const Span& span : missing.spans()) {
+      if (by_pieces(slice->member, use.host, span)) {
+        use.memory->coming(space).add(span);
+        add_pieces({.slice = slice, .memory = use.memory, .bytes = span, .member = slice->member, .host = use.host});
+        continue;
+      }
+      auto copied = queue.copy_in(**buffer, static_cast<Bytes>(span.begin), part(use.host, span));
+      if (!copied) return copied.failure();
+      use.brought.add(span);
+      use.memory->arrives(space, span, *copied);
+      slice->events.push_back(*copied);
+    }
+  }
+  if (slice->unstaged > 0) {
+    (void)queue.flush();
+    move_pieces();
+  }
+  return core::Done{};
+}
+
+// All that it needs is there or on its way.
+core::Status Engine::launch(Slice& slice) {
   const Launch& launch = *slice.launch;
   const Kernel& kernel = *launch.request.kernel;
   Member& member = members_[slice.member];
@@ -212,22 +248,13 @@ core::Status Engine::enqueue(Slice& slice) {
       arguments.push_back(std::get<device::LocalMemory>(argument));
     }
   }
+  // Copies that other queues brought; its own come before it anyway.
   std::vector<device::Event> waits;
-  for (Slice::Use& use : slice.uses) {
+  for (const Slice::Use& use : slice.uses) {
     if (space == host_memory) break;
-    const SpanSet needed = use.touch.needed();
-    for (device::Event& event : use.memory->pending(space, needed)) waits.push_back(std::move(event));
-    const SpanSet missing = core::subtract(needed, use.memory->fresh(space));
-    if (missing.empty()) continue;
-    auto buffer = use.memory->buffer(slice.member, *member.device, 0, use.memory->size());
-    if (!buffer) return buffer.failure();
-    use.host = use.memory->host();
-    for (const Span& span : missing.spans()) {
-      auto copied = queue.copy_in(**buffer, static_cast<Bytes>(span.begin), part(use.host, span));
-      if (!copied) return copied.failure();
-      use.brought.add(span);
-      use.memory->arrives(space, span, *copied);
-      slice.events.push_back(*copied);
+    for (device::Event& event : use.memory->pending(space, use.touch.needed())) {
+      if (std::find(slice.events.begin(), slice.events.end(), event) == slice.events.end())
+        waits.push_back(std::move(event));
     }
   }
   const bool whole = slice.box == launch.space;
@@ -252,7 +279,8 @@ core::Status Engine::enqueue(Slice& slice) {
   for (Slice::Use& use : slice.uses) {
     // Where the program reads results on the host, they come by themselves. Not in place: the host's copy is what a
     // retry would begin with.
-    if (space == host_memory || !use.memory->host_reads || use.touch.in_place()) continue;
+    if (space == host_memory || !use.memory->host_reads || !use.touch.exact || use.touch.in_place()) continue;
+    if (by_pieces(slice.member, use.memory->host(), use.memory->all())) continue;
     if (use.touch.written.spans().size() > 16) continue;  // small pieces are gathered when they are asked for
     auto buffer = use.memory->buffer(slice.member, *member.device, 0, use.memory->size());
     if (!buffer) return buffer.failure();
@@ -268,7 +296,7 @@ core::Status Engine::enqueue(Slice& slice) {
 }
 
 void Engine::watch(const std::shared_ptr<Slice>& slice) {
-  if (slice->watched || !slice->started || slice->over) return;
+  if (slice->watched || !slice->launched || slice->over) return;
   slice->watched = true;
   if (!members_[slice->member].device->info().prompt) {
     looked_at_.push_back(slice);
@@ -319,9 +347,12 @@ void Engine::succeed(Slice& slice) {
     use.memory->settle();
     use.memory->written(space, use.touch.written);
     launch.report.bytes_in += static_cast<Bytes>(use.brought.size());
-    if (!fetched) continue;
-    use.memory->copied(host_memory, use.fetched);
-    launch.report.bytes_out += static_cast<Bytes>(use.fetched.size());
+    if (fetched) {
+      use.memory->copied(host_memory, use.fetched);
+      launch.report.bytes_out += static_cast<Bytes>(use.fetched.size());
+    }
+    // What did not come behind it comes now; where others may still write there, when the launch is over.
+    if (space != host_memory && use.memory->host_reads && use.touch.exact) (void)gather(use.memory, use.touch.written);
   }
   Member::Lane& lane = member.lanes[slice.queue];
   const Nanoseconds now = member.device->now(), begin = std::max(slice.begin, lane.last_end);
@@ -336,6 +367,7 @@ void Engine::succeed(Slice& slice) {
 void Engine::release(Slice& slice) {
   if (slice.over) return;
   slice.over = true;
+  std::erase_if(waiting_pieces_, [&](const auto& piece) { return piece->slice.get() == &slice && drop(*piece); });
   --members_[slice.member].lanes[slice.queue].queued;
   auto& all = slice.launch->in_flight;
   all.erase(std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.get() == &slice; }));
@@ -408,6 +440,9 @@ void Engine::end(const std::shared_ptr<Launch>& launch) {
         use.memory->copied(host_memory, nowhere);
       }
     }
+  }
+  for (const Slice::Use& use : uses_of(*launch, launch->shape->whole)) {
+    if (!launch->failure && use.memory->host_reads && !use.touch.exact) (void)gather(use.memory, use.touch.written);
   }
   launch->report.ended = members_.front().device->now();
   active_.remove(launch);

@@ -1,0 +1,134 @@
+// Bytes of ordinary host memory on their way to and from devices, chunk by chunk.
+#include <algorithm>
+
+#include "engine/engine.hpp"
+
+namespace heddle::engine {
+
+namespace {
+
+// Below this a plain copy is as quick.
+constexpr std::int64_t least = 1 << 20;
+
+std::span<std::byte> part(const HostBlock& host, const Span& span) {
+  return host.bytes.subspan(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.size()));
+}
+
+}  // namespace
+
+bool Engine::by_pieces(std::size_t member, const HostBlock& host, const Span& bytes) const {
+  return copier_ && !host.locked && bytes.size() >= least && members_[member].ring && members_[member].ring->works();
+}
+
+void Engine::add_pieces(const Piece& whole) {
+  for (std::int64_t at = whole.bytes.begin; at < whole.bytes.end;) {
+    auto piece = std::make_shared<Piece>(whole);
+    piece->bytes = {at, std::min(whole.bytes.end, at + static_cast<std::int64_t>(Ring::chunk_size))};
+    at = piece->bytes.end;
+    if (piece->slice) ++piece->slice->unstaged;
+    if (piece->gather) ++piece->gather->pieces;
+    waiting_pieces_.push_back(std::move(piece));
+  }
+  begin_to_look();
+}
+
+// As many as there are chunks, in the order in which they came.
+void Engine::move_pieces() {
+  while (!waiting_pieces_.empty()) {
+    const std::shared_ptr<Piece> piece = waiting_pieces_.front();
+    Member& member = members_[piece->member];
+    piece->chunk = member.ring->take();
+    if (!piece->chunk && member.ring->works()) return;
+    waiting_pieces_.pop_front();
+    const auto size = static_cast<std::size_t>(piece->bytes.size());
+    if (!piece->chunk) {
+      arrived(*piece, core::Failure{core::FailureKind::allocation, "no memory could be locked", ""});
+      continue;
+    }
+    auto tell = [inbox = inbox_, piece] {
+      std::lock_guard hold(inbox->mutex);
+      inbox->happened.emplace_back(piece);
+      inbox->changed.notify_one();
+    };
+    if (piece->slice) {
+      copier_->copy(piece->chunk->bytes.first(size), part(piece->host, piece->bytes), tell);
+      continue;
+    }
+    auto buffer = piece->memory->buffer(piece->member, *member.device, 0, piece->memory->size());
+    auto copied = buffer ? member.gathering->copy_out(piece->chunk->bytes.first(size), **buffer,
+                                                      static_cast<Bytes>(piece->bytes.begin))
+                         : core::Result<device::Event>(buffer.failure());
+    if (!copied) {
+      piece->chunk->taken = false;
+      arrived(*piece, copied.failure());
+      continue;
+    }
+    piece->chunk->event = *copied;
+    leaving_pieces_.push_back(piece);
+    (void)member.gathering->flush();
+  }
+}
+
+void Engine::move(const std::shared_ptr<Piece>& piece) {
+  Member& member = members_[piece->member];
+  Ring::Chunk& chunk = *piece->chunk;
+  const auto size = static_cast<std::size_t>(piece->bytes.size());
+  if (piece->gather && !piece->in_chunk) {
+    if (auto status = chunk.event->wait(); !status) {
+      chunk.taken = false;
+      return arrived(*piece, status.failure());
+    }
+    piece->in_chunk = true;
+    return copier_->copy(part(piece->host, piece->bytes), chunk.bytes.first(size), [inbox = inbox_, piece] {
+      std::lock_guard hold(inbox->mutex);
+      inbox->happened.emplace_back(piece);
+      inbox->changed.notify_one();
+    });
+  }
+  chunk.taken = false;
+  if (piece->gather) return arrived(*piece, core::Done{});
+  Slice& slice = *piece->slice;
+  piece->memory->coming(member.device->info().space).remove(piece->bytes);
+  if (slice.over) return;
+  device::Queue& queue = *member.lanes[slice.queue].queue;
+  auto buffer = piece->memory->buffer(piece->member, *member.device, 0, piece->memory->size());
+  auto copied = buffer ? queue.copy_in(**buffer, static_cast<Bytes>(piece->bytes.begin), chunk.bytes.first(size))
+                       : core::Result<device::Event>(buffer.failure());
+  if (!copied) return arrived(*piece, copied.failure());
+  chunk.event = *copied;
+  piece->memory->arrives(member.device->info().space, piece->bytes, *copied);
+  slice.events.push_back(*copied);
+  for (Slice::Use& use : slice.uses) {
+    if (use.memory == piece->memory) use.brought.add(piece->bytes);
+  }
+  (void)queue.flush();
+  arrived(*piece, core::Done{});
+}
+
+// One piece less to wait for.
+void Engine::arrived(const Piece& piece, core::Status status) {
+  if (piece.gather) {
+    Gather& gather = *piece.gather;
+    if (!status) gather.failure = status.failure();
+    if (--gather.pieces > 0) return;
+    gather.staged->complete(gather.failure ? core::Status(*gather.failure) : core::Status(core::Done{}));
+    return collect(gather);
+  }
+  const std::shared_ptr<Slice> slice = piece.slice;
+  if (slice->over) return;
+  if (status && --slice->unstaged > 0) return;
+  if (status) status = launch(*slice);
+  if (status) return watch(slice);
+  (void)members_[slice->member].lanes[slice->queue].queue->finish();
+  fail(*slice, status.failure());
+  turn(slice->launch);
+  turn_hungry();
+}
+
+// A piece whose slice is over, before it moved.
+bool Engine::drop(const Piece& piece) {
+  piece.memory->coming(members_[piece.member].device->info().space).remove(piece.bytes);
+  return true;
+}
+
+}  // namespace heddle::engine
