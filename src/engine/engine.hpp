@@ -126,6 +126,7 @@ class Engine {
   HostBlock host_block(Bytes size, bool locked);
 
   // slices.cpp
+  int tasks_of(const Launch& launch) const;
   decide::State state_of(const Launch& launch) const;
   void turn(const std::shared_ptr<Launch>& launch);
   bool start(const std::shared_ptr<Launch>& launch, const decide::Action& action);

@@ -62,7 +62,7 @@ decide::State Engine::state_of(const Launch& launch) const {
   out.one_space = launch.one_space;
   out.home = launch.home;
   out.axis = launch.shape->axis;
-  out.tasks = std::max(1, launch.request.wishes.tasks);
+  out.tasks = launch.tasks;
   out.primary = primary_;
   out.spread = launch.request.wishes.spread;
   for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -78,6 +78,21 @@ decide::State Engine::state_of(const Launch& launch) const {
   return out;
 }
 
+// Cutting a share into tasks pays where bytes move to or from a device meanwhile: vector_add on the H200, from locked
+// memory and back, takes 15.1 ms in one task, 11.6 in 4, 10.7 in 16 of 48 MB each, and no less in 32.
+int Engine::tasks_of(const Launch& launch) const {
+  if (launch.request.wishes.tasks > 0) return launch.request.wishes.tasks;
+  const int space = members_[primary_].device->info().space;
+  if (space == host_memory || !launch.shape->undivided.empty()) return 1;
+  std::int64_t moves = 0;
+  for (const Slice::Use& use : uses_of(launch, launch.shape->whole)) {
+    moves += core::subtract(use.touch.needed(), use.memory->fresh(space)).size();
+    if (use.memory->host_reads) moves += use.touch.written.size();
+  }
+  constexpr std::int64_t worth = 8 << 20;  // a task of less is mostly latency
+  return static_cast<int>(std::clamp<std::int64_t>(moves / worth, 1, 16));
+}
+
 // Starts whatever can be started; ends the launch where nothing is left.
 void Engine::turn(const std::shared_ptr<Launch>& first) {
   std::vector<std::shared_ptr<Launch>> todo = {first};
@@ -85,6 +100,7 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
     const std::shared_ptr<Launch> launch = std::move(todo.back());
     todo.pop_back();
     if (launch->over || launch->blockers > 0) continue;
+    if (launch->tasks == 0) launch->tasks = tasks_of(*launch);
     while (!launch->failure) {
       launch->draining &= !launch->in_flight.empty();
       if (launch->draining) break;

@@ -1,0 +1,81 @@
+/* Heddle as a library for C and whatever can call it; heddle.hpp says more of what the calls mean.
+ *
+ *   heddle_runtime* rt = heddle_open(NULL);
+ *   heddle_buffer *x = heddle_buffer_make(rt, n * sizeof(float)), *y = heddle_buffer_make(rt, n * sizeof(float));
+ *   heddle_kernel* saxpy = heddle_kernel_make(rt, "saxpy", source, "");
+ *   heddle_argument arguments[] = {{.buffer = x}, {.buffer = y}, {.value = &a, .size = sizeof a}};
+ *   heddle_grid grid = {.dimensions = 1, .items = {n}};
+ *   heddle_launch* launch = heddle_launch_begin(rt, saxpy, &grid, 3, arguments);    returns at once
+ *
+ * Functions that make something answer NULL where they fail, the others a number that is not zero; heddle_error() then
+ * says why. NULL is no error for functions that end something. */
+#ifndef HEDDLE_H
+#define HEDDLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define HEDDLE_API_C __attribute__((visibility("default")))
+#else
+#define HEDDLE_API_C
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct heddle_runtime heddle_runtime;
+typedef struct heddle_buffer heddle_buffer;
+typedef struct heddle_kernel heddle_kernel;
+typedef struct heddle_launch heddle_launch;
+
+/* What the last call of this thread that failed has to say; with the log of a compiler where there is one. */
+HEDDLE_API_C const char* heddle_error(void);
+
+/* `devices` as HEDDLE_DEVICES; NULL or empty: as that variable says, or all. */
+HEDDLE_API_C heddle_runtime* heddle_open(const char* devices);
+HEDDLE_API_C void heddle_close(heddle_runtime* runtime); /* waits for all launches */
+
+HEDDLE_API_C heddle_buffer* heddle_buffer_make(heddle_runtime* runtime, size_t size);
+/* On memory of the program's, which must outlive the buffer. */
+HEDDLE_API_C heddle_buffer* heddle_buffer_on(heddle_runtime* runtime, void* memory, size_t size);
+HEDDLE_API_C void heddle_buffer_free(heddle_buffer* buffer);
+HEDDLE_API_C size_t heddle_buffer_size(const heddle_buffer* buffer);
+/* All bytes; `size` must be the buffer's. Reading waits for launches that write it. */
+HEDDLE_API_C int heddle_buffer_write(heddle_buffer* buffer, const void* from, size_t size);
+HEDDLE_API_C int heddle_buffer_read(heddle_buffer* buffer, void* to, size_t size);
+/* Its bytes in host memory, to read and change until the next launch that uses them. */
+HEDDLE_API_C void* heddle_buffer_host(heddle_buffer* buffer);
+
+HEDDLE_API_C heddle_kernel* heddle_kernel_make(heddle_runtime* runtime, const char* name, const char* source,
+                                               const char* options);
+HEDDLE_API_C void heddle_kernel_free(heddle_kernel* kernel);
+
+/* A buffer (`size` bytes from `begin` on; size 0: all), a value of `size` bytes, or, with neither, local memory of
+ * `size` bytes. */
+typedef struct {
+  heddle_buffer* buffer;
+  const void* value;
+  size_t begin, size;
+} heddle_argument;
+
+/* Work-items; a group of 0: Heddle chooses. Dimensions that are left out count as 1. */
+typedef struct {
+  int dimensions;
+  int64_t items[3], group[3], offset[3];
+  int tasks;      /* slices into which each device's share is cut; 0: Heddle decides */
+  int everywhere; /* not 0: on all devices */
+} heddle_grid;
+
+HEDDLE_API_C heddle_launch* heddle_launch_begin(heddle_runtime* runtime, heddle_kernel* kernel, const heddle_grid* grid,
+                                                size_t count, const heddle_argument* arguments);
+HEDDLE_API_C int heddle_launch_wait(heddle_launch* launch);
+HEDDLE_API_C int heddle_launch_done(heddle_launch* launch);  /* 1 or 0, without waiting */
+HEDDLE_API_C void heddle_launch_free(heddle_launch* launch); /* the launch itself goes on */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

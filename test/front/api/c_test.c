@@ -1,0 +1,65 @@
+/* The C interface: compiled by a C compiler, linked with the shared library alone. */
+#include <heddle/heddle.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CHECK(what)                                                        \
+  if (!(what)) {                                                           \
+    fprintf(stderr, "line %d: %s: %s\n", __LINE__, #what, heddle_error()); \
+    return 1;                                                              \
+  }
+
+int main(void) {
+  enum { n = 4096 };
+  static float xs[n], ys[n];
+  for (int i = 0; i < n; ++i) xs[i] = (float)i, ys[i] = 1;
+  const char* source =
+      "kernel void saxpy(global const float* x, global float* y, float a) {\n"
+      "  size_t i = get_global_id(0);\n  y[i] = a * x[i] + y[i];\n}\n"
+      "kernel void turn(global int* out, local int* scratch) {\n"
+      "  scratch[get_local_id(0)] = get_global_id(0);\n  barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "  out[get_global_id(0)] = scratch[get_local_size(0) - 1 - get_local_id(0)];\n}\n";
+
+  heddle_runtime* rt = heddle_open(NULL);
+  CHECK(rt);
+  heddle_buffer *x = heddle_buffer_make(rt, sizeof xs), *y = heddle_buffer_on(rt, ys, sizeof ys);
+  CHECK(x && y && heddle_buffer_size(x) == sizeof xs);
+  CHECK(heddle_buffer_write(x, xs, sizeof xs) == 0);
+  heddle_kernel *saxpy = heddle_kernel_make(rt, "saxpy", source, ""),
+                *turn = heddle_kernel_make(rt, "turn", source, NULL);
+  CHECK(saxpy && turn);
+  const float a = 2;
+  const heddle_argument arguments[] = {{.buffer = x}, {.buffer = y}, {.value = &a, .size = sizeof a}};
+  const heddle_grid grid = {.dimensions = 1, .items = {n}, .group = {64}, .tasks = 4};
+  heddle_launch* launch = heddle_launch_begin(rt, saxpy, &grid, 3, arguments);
+  CHECK(launch);
+  CHECK(heddle_launch_wait(launch) == 0 && heddle_launch_done(launch) == 1);
+  heddle_launch_free(launch);
+  float* result = heddle_buffer_host(y);
+  CHECK(result);
+  for (int i = 0; i < n; ++i) CHECK(result[i] == 2 * xs[i] + 1);
+
+  heddle_buffer* out = heddle_buffer_make(rt, n * sizeof(int));
+  const heddle_argument of_turn[] = {{.buffer = out}, {.size = 64 * sizeof(int)}};
+  launch = heddle_launch_begin(rt, turn, &grid, 2, of_turn);
+  CHECK(launch && heddle_launch_wait(launch) == 0);
+  heddle_launch_free(launch);
+  static int places[n];
+  CHECK(heddle_buffer_read(out, places, sizeof places) == 0);
+  for (int i = 0; i < n; ++i) CHECK(places[i] == i / 64 * 64 + 63 - i % 64);
+
+  /* Mistakes are told, not died of. */
+  CHECK(!heddle_launch_begin(rt, saxpy, &grid, 2, arguments) &&
+        strstr(heddle_error(), "2 arguments given, 3 expected"));
+  CHECK(!heddle_kernel_make(rt, "broken", "kernel void broken() { nonsense; }", "") &&
+        strstr(heddle_error(), "nonsense"));
+  CHECK(!heddle_buffer_make(NULL, 4) && strstr(heddle_error(), "NULL"));
+  CHECK(heddle_buffer_read(out, places, 3) != 0);
+  CHECK(!heddle_open("no such device"));
+  heddle_buffer_free(x), heddle_buffer_free(y), heddle_buffer_free(out);
+  heddle_kernel_free(saxpy), heddle_kernel_free(turn);
+  heddle_close(rt);
+  heddle_close(NULL);
+  printf("right\n");
+  return 0;
+}
