@@ -1,5 +1,7 @@
 // Suite "engine": what the engine costs over the plain OpenCL calls, in one slice and in many; what planning costs; and
 // how fast data goes from the host through a device with memory of its own and back.
+#include "engine/engine.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -10,7 +12,6 @@
 #include "bench/suites.hpp"
 #include "decide/step.hpp"
 #include "device/chosen.hpp"
-#include "engine/engine.hpp"
 #include "kernel/compiler.hpp"
 
 namespace heddle::bench {
@@ -62,8 +63,7 @@ class Plain {
     check(code, "clCreateCommandQueue");
     touch_ = device::OwnedKernel(cl_(&Slots::clCreateKernel, program_.get(), "touch", &code));
     check(code, "clCreateKernel");
-    buffer_ =
-        device::OwnedMemory(cl_(&Slots::clCreateBuffer, context_.get(), CL_MEM_READ_WRITE, 4096, nullptr, &code));
+    buffer_ = device::OwnedMemory(cl_(&Slots::clCreateBuffer, context_.get(), CL_MEM_READ_WRITE, 4096, nullptr, &code));
     check(code, "clCreateBuffer");
   }
 
@@ -163,8 +163,8 @@ std::vector<Row> slices(Context& context, device::Device& device) {
     memories.push_back(on.engine.make_memory(static_cast<core::Bytes>(4 * n)));
     std::fill_n(reinterpret_cast<float*>(memories.back()->host().bytes.data()), n, 1.0f);
     const bool shared = device.info().space == device::host_memory;
-    buffers.push_back(take(shared ? device.wrap(memories.back()->host().bytes)
-                                  : device.allocate(static_cast<core::Bytes>(4 * n))));
+    buffers.push_back(
+        take(shared ? device.wrap(memories.back()->host().bytes) : device.allocate(static_cast<core::Bytes>(4 * n))));
     if (!shared) take(take(queue->copy_in(*buffers.back(), 0, memories.back()->host().bytes))->wait());
     arguments.push_back(device::BufferArgument{buffers.back().get()});
     prototype.arguments.emplace_back(OnEngine::all(memories.back()));
@@ -184,10 +184,11 @@ std::vector<Row> slices(Context& context, device::Device& device) {
   by_device(), by_engine(), by_device(), by_engine();
   std::vector<double> own, ours, ratios;
   const auto kept = [](std::vector<double>& samples, double sample) { return samples.push_back(sample), sample; };
-  auto rows = context.interleave(id,
-                                 {{slices_name + std::string(", device"), "ms", [&] { return kept(own, by_device()); }},
-                                  {slices_name + std::string(", engine"), "ms", [&] { return kept(ours, by_engine()); }}},
-                                 context.options.quick ? 15 : 41);
+  auto rows =
+      context.interleave(id,
+                         {{slices_name + std::string(", device"), "ms", [&] { return kept(own, by_device()); }},
+                          {slices_name + std::string(", engine"), "ms", [&] { return kept(ours, by_engine()); }}},
+                         context.options.quick ? 15 : 41);
   for (std::size_t i = 0; i < own.size(); ++i) ratios.push_back(ours[i] / own[i]);
   rows.push_back(summarise(slices_name + std::string(", ratio"), id, "", ratios));
   return rows;
@@ -259,8 +260,7 @@ std::vector<Shard> shards(Context& context) {
   for (const auto& device : context.machine.devices) {
     device::Device* d = device.get();
     const std::string& id = d->info().id;
-    if (d->info().parent.empty())
-      out.push_back({id + " launches", [d](Context& c) { return launches(c, *d); }});
+    if (d->info().parent.empty()) out.push_back({id + " launches", [d](Context& c) { return launches(c, *d); }});
     out.push_back({id + " slices", [d](Context& c) { return slices(c, *d); }});
     if (d->info().space != device::host_memory)
       out.push_back({id + " round trips", [d](Context& c) { return round_trips(c, *d); }});

@@ -86,7 +86,7 @@ class Launch {
   std::shared_ptr<const Shape> shape;
   core::Box space;            // work-items, from zero
   core::Footprint footprint;  // a group
-  int tasks = 0;  // slices into which each device's share is cut; 0: not decided yet
+  int tasks = 0;              // slices into which each device's share is cut; 0: not decided yet
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;
   bool one_space = false;
