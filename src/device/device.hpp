@@ -48,6 +48,8 @@ struct Info {
   core::Index largest_extents{1, 1, 1};  // work-items of a group per dimension
   MemorySpace space = host_memory;
   bool fp64 = false;
+  std::string extensions;  // as the driver says
+  int address_bits = 64;
   bool prompt = true;  // events call back when they are done; elsewhere up to 20 ms later, and looking is quicker
   std::string parent;  // fingerprint of the device it was cut from; empty for a whole device
   std::string

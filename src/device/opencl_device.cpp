@@ -302,6 +302,8 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
   info.units = std::max(1, static_cast<int>(device_value<cl_uint>(
                                cl, device, CL_DEVICE_MAX_COMPUTE_UNITS)));  // a poor driver may not say
   info.memory = device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  info.extensions = device_text(cl, device, CL_DEVICE_EXTENSIONS);
+  info.address_bits = static_cast<int>(device_value<cl_uint>(cl, device, CL_DEVICE_ADDRESS_BITS));
   info.prompt = calls_back_at_once(info);
   info.part_alignment = std::max<Bytes>(1, device_value<cl_uint>(cl, device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   info.largest_buffer = device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "core/log.hpp"
+#include "engine/target.hpp"
 
 namespace heddle::engine {
 
@@ -123,8 +124,14 @@ Engine::~Engine() {
 core::Result<std::shared_ptr<Kernel>> Engine::make_kernel(KernelSource source) {
   std::optional<kernel::Analysis> analysis;
   std::string why = "kernels are not analysed";
+  // Only where the text asks which compiler reads it does the answer depend on the device.
+  const bool asks = source.text.find("#if") != std::string::npos || source.text.find("# if") != std::string::npos ||
+                    source.text.find("#include") != std::string::npos;
   if (options_.analyse) {
-    auto answer = options_.analyse({source.text, source.options, {}});
+    const std::optional<kernel::Target> target = asks ? target_of_primary() : kernel::Target{};
+    auto answer = target ? options_.analyse({source.text, source.options, *target})
+                         : core::Result<kernel::Analysis>(
+                               Failure{FailureKind::unsupported, "the device's compiler tells nothing of itself", ""});
     if (answer)
       analysis = std::move(*answer);
     else
@@ -142,6 +149,8 @@ core::Result<std::shared_ptr<Kernel>> Engine::make_kernel(KernelSource source) {
     {
       Lock lock(mutex_);
       if (members_[m].aside) continue;
+      // Another compiler may read another kernel in the same text.
+      if (ready && asks && devices_[m]->info().driver != devices_[primary_]->info().driver) continue;
       if (ready && builder_.joinable()) {
         kernel->built[m].state = Built::State::building;
         to_build_.emplace_back(kernel, m);
@@ -157,6 +166,14 @@ core::Result<std::shared_ptr<Kernel>> Engine::make_kernel(KernelSource source) {
   if (!ready)
     return Failure{FailureKind::build, fmt::format("kernel '{}' builds on no device", kernel->source().name), logs};
   return kernel;
+}
+
+const std::optional<kernel::Target>& Engine::target_of_primary() {
+  std::call_once(target_asked_, [&] {
+    auto target = target_of(*devices_[primary_]);
+    if (target) target_ = std::move(*target);
+  });
+  return target_;
 }
 
 // The builder's thread: what other devices need, while those that have it work.

@@ -108,6 +108,7 @@ class Engine {
   using Lock = std::unique_lock<std::mutex>;
 
   // engine.cpp
+  const std::optional<kernel::Target>& target_of_primary();
   void wait_for_users(Memory& memory, bool readers);
   void check(const Request& request) const;
   void bind(Launch& launch);
@@ -161,7 +162,9 @@ class Engine {
   const std::vector<device::Device*> devices_;
   const Options options_;
   std::size_t primary_ = 0;
-  mutable std::mutex mutex_;  // guards all below, and every launch, memory and kernel
+  std::once_flag target_asked_;
+  std::optional<kernel::Target> target_;  // the primary's compiler, once it was asked
+  mutable std::mutex mutex_;              // guards all below, and every launch, memory and kernel
   std::condition_variable changed_;
   std::vector<Member> members_;
   std::list<std::shared_ptr<Launch>> active_;

@@ -126,6 +126,21 @@ TEST_P(OnDevices, TwoDimensionsAndParts) {
   }
 }
 
+// Which way the device's compiler takes, the analysis takes, too.
+TEST_P(OnDevices, TextThatAsksForItsCompiler) {
+  const char* text = R"(
+#if defined(__ENDIAN_LITTLE__) && __OPENCL_VERSION__ >= 120
+kernel void ask(global int* out) { out[get_global_id(0)] = 7 + get_group_id(0); }
+#else
+kernel void ask(global int* out) { out[0] = 8; }
+#endif
+)";
+  auto out = rt.buffer<int>(1024);
+  auto launch = rt.launch(rt.kernel("ask", text), grid(1024).group(64).tasks(4), out);
+  for (std::size_t i = 0; i < 1024; ++i) ASSERT_EQ(out.read()[i], static_cast<int>(7 + i / 64));
+  EXPECT_GE(launch.report().slices.size(), 4u);
+}
+
 TEST_P(OnDevices, RewritingWaitsForNobody) {
   const std::size_t n = 1 << 16;
   auto x = rt.buffer<float>(n), y = rt.buffer<float>(n);
