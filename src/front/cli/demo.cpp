@@ -9,6 +9,7 @@
 #include "front/cli/devices.hpp"
 #include "profile/store.hpp"
 #include "workloads/on_device.hpp"
+#include "workloads/through_library.hpp"
 
 namespace heddle::front::cli {
 
@@ -70,6 +71,31 @@ void remember(Remembered& count, profile::Store& store, workloads::OnDevice& the
   store.name(device.fingerprint, device.name);
 }
 
+// Every workload's base variant as a program would run it: in slices, on all devices. Returns how many are wrong.
+int through_library(const std::vector<const workloads::Workload*>& chosen, const std::string& size, std::uint64_t seed,
+                    int slices, const core::Settings& settings) {
+  Runtime runtime(Options{.devices = settings.devices});
+  int wrong = 0, cut = 0;
+  for (const workloads::Workload* w : chosen) {
+    const workloads::Instance instance = workloads::make(*w, workloads::parse_size(size), w->inputs.front(), seed);
+    workloads::Instance expected = instance;
+    w->reference(expected);
+    Report report;
+    std::optional<std::string> problem;
+    try {
+      problem = workloads::run_through_library(runtime, *w, 0, instance, expected, slices, report);
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+    if (problem) std::cout << fmt::format("    {}: {}\n", w->name, *problem);
+    wrong += problem ? 1 : 0;
+    cut += report.slices.size() > 1;
+  }
+  std::cout << fmt::format("Through the library, on all devices at once: {} of {} right, {} of them in slices.\n",
+                           chosen.size() - static_cast<std::size_t>(wrong), chosen.size(), cut);
+  return wrong;
+}
+
 struct Choice {
   std::string size = "default";
   int slices = 8;
@@ -123,6 +149,7 @@ int demonstrate(const Choice& choice, device::Machine& machine, const MeasuredFa
     }
   }
   std::cout << fmt::format("\n{} of {} runs agree with the host reference.\n", runs - failures, runs);
+  failures += through_library(chosen, choice.size, choice.seed, choice.slices, settings);
   if (!settings.store.empty() && store.flush()) {
     std::cout << fmt::format(
         "Times kept for later runs: {} (heddle profile list).{}\n", remembered.kept,
