@@ -61,6 +61,7 @@ Engine::Engine(std::vector<device::Device*> devices, Options options)
       member.lanes.push_back({std::move(*queue)});
     }
     if (device->info().space == host_memory) continue;
+    all_on_host_ = false;
     if (auto queue = device->open_queue(device::Device::Timing::off))
       member.gathering = std::move(*queue);
     else

@@ -162,6 +162,7 @@ class Engine {
   const std::vector<device::Device*> devices_;
   const Options options_;
   std::size_t primary_ = 0;
+  bool all_on_host_ = true;  // no device has memory of its own
   std::once_flag target_asked_;
   std::optional<kernel::Target> target_;  // the primary's compiler, once it was asked
   mutable std::mutex mutex_;              // guards all below, and every launch, memory and kernel

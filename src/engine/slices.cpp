@@ -147,7 +147,8 @@ bool Engine::somebody_may_run(const Launch& launch) const {
 // False where it cannot be started now.
 bool Engine::start(const std::shared_ptr<Launch>& launch, const decide::Action& action) {
   const Kernel& kernel = *launch->request.kernel;
-  const bool whole = action.box == launch->space;
+  // Where all devices work on the host's copy, nobody needs to know which part of it a slice touches.
+  const bool whole = action.box == launch->space || all_on_host_;
   const int space = members_[action.member].device->info().space;
   auto slice = std::make_shared<Slice>();
   slice->launch = launch, slice->box = action.box, slice->member = action.member, slice->queue = action.queue;
