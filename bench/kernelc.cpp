@@ -191,8 +191,8 @@ nlohmann::json summary(const std::vector<Row>& rows) {
     if (row.name.ends_with("cold")) out["cold_ms"] = row.median;
     if (row.name.ends_with("warm")) out["warm_ms"] = row.median;
     if (row.name.starts_with("ranges of a box")) out["eval_us"] = std::max(out["eval_us"].get<double>(), row.median);
-    for (const auto& [rows_named, key] : {std::pair("box form, ", "box_overhead_pct"),
-                                          std::pair("box form counted, ", "box_overhead_counted_pct")}) {
+    for (const auto& [rows_named, key] :
+         {std::pair("box form, ", "box_overhead_pct"), std::pair("box form counted, ", "box_overhead_counted_pct")}) {
       if (!row.name.starts_with(rows_named)) continue;
       auto& worst = out[key][row.device];
       worst = worst.is_null() ? row.median : std::max(worst.get<double>(), row.median);

@@ -7,6 +7,7 @@ namespace heddle::bench {
 
 Suite device_suite();
 Suite dropin_suite();
+Suite engine_suite();
 Suite kernelc_suite();
 Suite overhead_suite();
 

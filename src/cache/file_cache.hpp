@@ -11,7 +11,7 @@ namespace heddle::cache {
 
 // A folder of files, one per key, each with a checksum: drivers are known to crash on damaged binaries. Any number of
 // processes may use it at once: files appear whole or not at all. What goes wrong here only makes programs compute
-// again, so nothing is reported but in the log.
+// again, so nothing is reported but in the log, and nothing is thrown.
 class FileCache {
  public:
   // `what` is kept there, and names files of this cache; an empty folder: nothing is kept.

@@ -18,8 +18,8 @@ void SpanSet::add(const Span& span) {
   // All that touch the new one become part of it.
   auto first = std::lower_bound(spans_.begin(), spans_.end(), span.begin,
                                 [](const Span& s, std::int64_t begin) { return s.end < begin; });
-  auto last = std::upper_bound(first, spans_.end(), span.end,
-                               [](std::int64_t end, const Span& s) { return end < s.begin; });
+  auto last =
+      std::upper_bound(first, spans_.end(), span.end, [](std::int64_t end, const Span& s) { return end < s.begin; });
   Span joined = span;
   if (first != last) joined = {std::min(span.begin, first->begin), std::max(span.end, (last - 1)->end)};
   if (first == last) {
@@ -34,8 +34,8 @@ void SpanSet::remove(const Span& span) {
   if (span.empty()) return;
   auto first = std::upper_bound(spans_.begin(), spans_.end(), span.begin,
                                 [](std::int64_t begin, const Span& s) { return begin < s.end; });
-  auto last = std::lower_bound(first, spans_.end(), span.end,
-                               [](const Span& s, std::int64_t end) { return s.begin < end; });
+  auto last =
+      std::lower_bound(first, spans_.end(), span.end, [](const Span& s, std::int64_t end) { return s.begin < end; });
   if (first == last) return;
   const Span before{first->begin, span.begin}, after{span.end, (last - 1)->end};
   first = spans_.erase(first, last);

@@ -42,6 +42,7 @@ struct Info {
   int units = 1;  // compute units
   Bytes memory = 0;
   Bytes largest_buffer = 0;
+  Bytes part_alignment = 1;  // where a part of a buffer may begin
   Bytes local_memory = 0;
   std::int64_t largest_group = 1;        // work-items
   core::Index largest_extents{1, 1, 1};  // work-items of a group per dimension
@@ -193,6 +194,8 @@ class Device {
   virtual Result<std::unique_ptr<Buffer>> allocate(Bytes size) = 0;
   // Host memory itself as a buffer, without a copy; only where info().space is the host's. It must outlive the buffer.
   virtual Result<std::unique_ptr<Buffer>> wrap(std::span<std::byte> memory) = 0;
+  // A part of a buffer as a buffer of its own: the same memory. `begin` must be a multiple of info().part_alignment.
+  virtual Result<std::unique_ptr<Buffer>> part(Buffer& whole, Bytes begin, Bytes size) = 0;
   virtual Result<std::unique_ptr<LockedMemory>> lock(Bytes size) = 0;
   virtual Result<std::unique_ptr<Program>> build(const Source& source) = 0;
   // Commands of an untimed queue cost less (H200: 7 instead of 14 us per launch), but their events know only when the

@@ -41,6 +41,8 @@ class Memory {
  public:
   Memory(Bytes size, std::atomic<Bytes>& in_use) : size_(size), in_use_(&in_use) { *in_use_ += size; }
   explicit Memory(std::span<std::byte> wrapped) : size_(wrapped.size()), bytes_(wrapped.data()) {}
+  Memory(std::shared_ptr<Memory> whole, Bytes begin, Bytes size)
+      : size_(size), whole_(std::move(whole)), begin_(begin) {}
   Memory(const Memory&) = delete;
   ~Memory() {
     if (!in_use_) return;
@@ -48,9 +50,12 @@ class Memory {
     ::operator delete(bytes_, alignment);
   }
 
-  bool touched() const { return bytes_ != nullptr; }
-  bool wraps(const std::byte* host, Bytes at) const { return !in_use_ && bytes_ + at == host; }
+  bool touched() const { return whole_ ? whole_->touched() : bytes_ != nullptr; }
+  bool wraps(const std::byte* host, Bytes at) const {
+    return whole_ ? whole_->wraps(host, begin_ + at) : !in_use_ && bytes_ + at == host;
+  }
   std::span<std::byte> bytes() {
+    if (whole_) return whole_->bytes().subspan(begin_, size_);
     if (!touched()) {
       bytes_ = static_cast<std::byte*>(::operator new(size_, alignment));
       std::memset(bytes_, 0xA5, size_);
@@ -63,6 +68,8 @@ class Memory {
 
   Bytes size_;
   std::byte* bytes_ = nullptr;
+  std::shared_ptr<Memory> whole_;  // of which this is a part
+  Bytes begin_ = 0;
   std::atomic<Bytes>* in_use_ = nullptr;  // null where the memory is the host's
 };
 
@@ -209,6 +216,7 @@ class FakeDevice : public Device {
 
   Result<std::unique_ptr<Buffer>> allocate(Bytes size) override;
   Result<std::unique_ptr<Buffer>> wrap(std::span<std::byte> memory) override;
+  Result<std::unique_ptr<Buffer>> part(Buffer& whole, Bytes begin, Bytes size) override;
   Result<std::unique_ptr<LockedMemory>> lock(Bytes size) override;
   Result<std::unique_ptr<Program>> build(const Source& source) override;
   Result<std::unique_ptr<Queue>> open_queue(Timing) override;
@@ -341,6 +349,18 @@ Result<std::unique_ptr<Buffer>> FakeDevice::wrap(std::span<std::byte> memory) {
   if (count(Call::allocation)) return scripted(FailureKind::allocation, Call::allocation);
   if (memory.empty()) return Failure{FailureKind::allocation, "a buffer of 0 bytes on " + info_.id, ""};
   return std::unique_ptr<Buffer>(std::make_unique<FakeBuffer>(*this, memory.size(), std::make_shared<Memory>(memory)));
+}
+
+Result<std::unique_ptr<Buffer>> FakeDevice::part(Buffer& whole, Bytes begin, Bytes size) {
+  std::lock_guard hold(world.mutex);
+  if (lost) return loss();
+  auto& buffer = static_cast<FakeBuffer&>(whole);
+  if (size == 0 || begin > whole.size() || size > whole.size() - begin) {
+    return Failure{FailureKind::allocation,
+                   fmt::format("{} bytes from {} of a buffer of {} on {}", size, begin, whole.size(), info_.id), ""};
+  }
+  return std::unique_ptr<Buffer>(
+      std::make_unique<FakeBuffer>(*this, size, std::make_shared<Memory>(buffer.memory, begin, size)));
 }
 
 Result<std::unique_ptr<LockedMemory>> FakeDevice::lock(Bytes size) {

@@ -116,6 +116,9 @@ class OpenClDevice : public Device {
         cache_(std::move(cache)) {
     info_ = std::move(info);
   }
+  ~OpenClDevice() override {
+    if (keeps_sub_devices(info_)) (void)owned_.release();
+  }
 
   Result<std::unique_ptr<Buffer>> allocate(Bytes size) override {
     return make_buffer(size, CL_MEM_READ_WRITE, nullptr);
@@ -126,6 +129,17 @@ class OpenClDevice : public Device {
       return Failure{FailureKind::unsupported, info_.id + " has memory of its own and cannot work on the host's", ""};
     }
     return make_buffer(memory.size(), CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, memory.data());
+  }
+
+  Result<std::unique_ptr<Buffer>> part(Buffer& whole, Bytes begin, Bytes size) override {
+    auto& buffer = static_cast<OpenClBuffer&>(whole);
+    const cl_buffer_region region{begin, size};
+    cl_int code = CL_SUCCESS;
+    cl_mem memory = cl_(&Slots::clCreateSubBuffer, buffer.handle(), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+                        &region, &code);
+    std::byte* wrapped = buffer.wrapped() ? buffer.wrapped() + begin : nullptr;
+    if (memory) return std::unique_ptr<Buffer>(new OpenClBuffer(memory, size, wrapped));
+    return failed(FailureKind::allocation, "clCreateSubBuffer", code);
   }
 
   Result<std::unique_ptr<LockedMemory>> lock(Bytes size) override {
@@ -182,7 +196,7 @@ class OpenClDevice : public Device {
   Result<std::unique_ptr<Queue>> open_queue(Timing timing) override {
     auto queue = make_queue(timing == Timing::on ? CL_QUEUE_PROFILING_ENABLE : 0);
     if (!queue) return queue.failure();
-    return make_opencl_queue(std::move(*queue), info_.id);
+    return make_opencl_queue(std::move(*queue), info_);
   }
 
   Nanoseconds now() override { return steady_now(); }
@@ -283,6 +297,7 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
   info.units = std::max(1, static_cast<int>(device_value<cl_uint>(
                                cl, device, CL_DEVICE_MAX_COMPUTE_UNITS)));  // a poor driver may not say
   info.memory = device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
+  info.part_alignment = std::max<Bytes>(1, device_value<cl_uint>(cl, device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   info.largest_buffer = device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info.local_memory = device_value<cl_ulong>(cl, device, CL_DEVICE_LOCAL_MEM_SIZE);
   info.largest_group = static_cast<std::int64_t>(device_value<size_t>(cl, device, CL_DEVICE_MAX_WORK_GROUP_SIZE));

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "core/trace.hpp"
+#include "device/quirks.hpp"
 
 namespace heddle::device {
 
@@ -27,8 +30,8 @@ struct Story {
 
 class OpenClEvent : public EventState {
  public:
-  OpenClEvent(cl_event event, cl_command_queue queue, FailureKind kind, Nanoseconds queued)
-      : cl_(event), event_(event), queue_(queue), kind_(kind), queued_(queued) {
+  OpenClEvent(cl_event event, cl_command_queue queue, FailureKind kind, Nanoseconds queued, bool calls_at_once)
+      : cl_(event), event_(event), queue_(queue), kind_(kind), queued_(queued), calls_at_once_(calls_at_once) {
     cl_(&Slots::clRetainCommandQueue, queue);
   }
 
@@ -43,9 +46,10 @@ class OpenClEvent : public EventState {
       const cl_int own = status();
       return failed(kind_, "clWaitForEvents", own < 0 ? own : code);
     }
-    cl_(&Slots::clFlush, queue_.get());
     const Nanoseconds begin = steady_now(),
                       end = begin > Nanoseconds::max() - limit ? Nanoseconds::max() : begin + limit;
+    if (calls_at_once_) wait_for_call(end);
+    cl_(&Slots::clFlush, queue_.get());
     while (!done()) {
       const Nanoseconds now = steady_now();
       if (now >= end) {
@@ -102,6 +106,26 @@ class OpenClEvent : public EventState {
   }
 
  private:
+  // Until the driver calls back or `end`; looks in between, as drivers may not call for commands that failed.
+  void wait_for_call(Nanoseconds end) {
+    struct Bell {
+      std::mutex mutex;
+      std::condition_variable changed;
+      bool rung = false;
+    };
+    const auto bell = std::make_shared<Bell>();  // shared: the driver may call when nobody waits any more
+    notify([bell] {
+      std::lock_guard hold(bell->mutex);
+      bell->rung = true;
+      bell->changed.notify_one();
+    });
+    std::unique_lock lock(bell->mutex);
+    while (!bell->rung && steady_now() < end) {
+      const auto wait = std::min(end - steady_now(), Nanoseconds(std::chrono::milliseconds(10)));
+      if (!bell->changed.wait_for(lock, wait, [&] { return bell->rung; }) && done()) return;
+    }
+  }
+
   cl_int status() const {
     cl_int value = CL_QUEUED;
     const cl_int code =
@@ -118,6 +142,7 @@ class OpenClEvent : public EventState {
   OwnedQueue queue_;  // the event may outlive the Queue that made it
   FailureKind kind_;
   Nanoseconds queued_;
+  bool calls_at_once_;
   std::atomic<Nanoseconds::rep> end_{0};  // as the host saw it, for drivers without profiling
 };
 
@@ -138,8 +163,8 @@ void check_range(const Buffer& buffer, Bytes at, Bytes size) {
 
 class OpenClQueue : public Queue {
  public:
-  OpenClQueue(OwnedQueue queue, std::string track)
-      : cl_(queue.get()), queue_(std::move(queue)), track_(std::move(track)) {}
+  OpenClQueue(OwnedQueue queue, std::string track, bool calls_at_once)
+      : cl_(queue.get()), queue_(std::move(queue)), track_(std::move(track)), calls_at_once_(calls_at_once) {}
 
   Result<Event> launch(const Run& run, Waits waits) override {
     const auto& kernel = own<OpenClKernel>(run.kernel);
@@ -304,7 +329,7 @@ class OpenClQueue : public Queue {
     const Nanoseconds now = steady_now();
     const cl_int code = enqueue(static_cast<cl_uint>(list.size()), list.empty() ? nullptr : list.data(), &event);
     if (code != CL_SUCCESS) return failed(kind, call, code);
-    auto out = std::make_shared<OpenClEvent>(event, queue_.get(), kind, now);
+    auto out = std::make_shared<OpenClEvent>(event, queue_.get(), kind, now, calls_at_once_);
     if (core::trace()) {
       // The callback holds the event until it is done; by then its times are known.
       out->notify([event_state = Event(out), track = track_, story = tell()] {
@@ -321,12 +346,13 @@ class OpenClQueue : public Queue {
   Dispatch cl_;
   OwnedQueue queue_;
   std::string track_;
+  bool calls_at_once_;
 };
 
 }  // namespace
 
-std::unique_ptr<Queue> make_opencl_queue(OwnedQueue queue, std::string track) {
-  return std::make_unique<OpenClQueue>(std::move(queue), std::move(track));
+std::unique_ptr<Queue> make_opencl_queue(OwnedQueue queue, const Info& info) {
+  return std::make_unique<OpenClQueue>(std::move(queue), info.id, calls_back_at_once(info));
 }
 
 }  // namespace heddle::device

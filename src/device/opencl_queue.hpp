@@ -33,6 +33,6 @@ class OpenClKernel : public Kernel {
 };
 
 // Takes over the command queue; `track` is the name under which its commands are traced.
-std::unique_ptr<Queue> make_opencl_queue(OwnedQueue queue, std::string track);
+std::unique_ptr<Queue> make_opencl_queue(OwnedQueue queue, const Info& info);
 
 }  // namespace heddle::device

@@ -3,16 +3,29 @@
 
 namespace heddle::device {
 
+namespace {
+
+bool is_pocl(const Info& info) { return info.driver.rfind("Portable Computing Language", 0) == 0; }
+
+}  // namespace
+
 std::string quirk_options(const Info& info) {
   // PoCL (5.0 seen, 3.1 reads the same): loaded kernels are counted per form of a launch (offset or none, wide or not)
   // but released per kernel and group size alone, so two forms at work at once on two sub-devices end the process with
   // "pocl_release_dlhandle_cache: Assertion found->ref_count > 0". A macro of its own makes each sub-device's kernels
   // different ones.
-  const bool pocl = info.driver.rfind("Portable Computing Language", 0) == 0;
   const auto dot = info.id.rfind('.');
-  if (pocl && !info.parent.empty() && dot != std::string::npos)
+  if (is_pocl(info) && !info.parent.empty() && dot != std::string::npos)
     return " -DHEDDLE_SUB_DEVICE=" + info.id.substr(dot + 1);
   return "";
+}
+
+bool calls_back_at_once(const Info& info) { return is_pocl(info); }
+
+bool keeps_sub_devices(const Info& info) {
+  // PoCL (3.1 seen): its worker threads still look at the device of a command that is complete, so that a sub-device
+  // released right after a wait ends the process in clReleaseEvent.
+  return is_pocl(info);
 }
 
 }  // namespace heddle::device

@@ -10,4 +10,11 @@ namespace heddle::device {
 // To be added to the options of every build on this device; empty for most.
 std::string quirk_options(const Info& info);
 
+// Whether the thread that ends a command calls back itself, so that a call is the quickest way to learn of the end;
+// elsewhere a thread of the driver's must wake up first, and looking is quicker.
+bool calls_back_at_once(const Info& info);
+
+// Whether sub-devices must never be released.
+bool keeps_sub_devices(const Info& info);
+
 }  // namespace heddle::device

@@ -1,6 +1,7 @@
 // Requests, answers, and what to do when there is none.
 #include "kernel/compiler.hpp"
 
+#include <chrono>
 #include <filesystem>
 
 #include <dlfcn.h>
@@ -19,7 +20,14 @@ namespace {
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
+using Clock = std::chrono::steady_clock;
+
 core::Failure no_facts(const std::string& why) { return {core::FailureKind::unsupported, "no facts: " + why, ""}; }
+
+core::Failure said_once(core::Failure failure) {
+  core::log_once(core::LogLevel::warn, "a kernel is not analysed and runs on one device: " + failure.what);
+  return failure;
+}
 
 // An answer is two lines: forms and what goes with them, then the facts.
 struct Answer {
@@ -87,6 +95,7 @@ core::Result<Analysis> Compiler::analyse(const Source& source, const std::vector
                   {"pretty", pretty},
                   {"extensions", source.target.extensions},
                   {"macros", source.target.macros},
+                  {"absent_macros", source.target.absent_macros},
                   {"address_bits", source.target.address_bits}};
   request["want"].push_back("facts");
   request["folder"] = fs::current_path(ignored).string();
@@ -108,44 +117,52 @@ core::Result<Analysis> Compiler::analyse(const Source& source, const std::vector
   if (given_up_.count(key)) return no_facts("the kernel compiler did not survive this source before");
   const auto answer = ask(text);
   if (!answer) {
-    if (!absent_) given_up_.insert(key);
-    core::log_once(core::LogLevel::warn, "a kernel is not analysed and runs on one device: " + answer.failure().what);
-    return answer.failure();
+    // Where none could be started the source is not the reason.
+    const core::FailureKind kind = answer.failure().kind;
+    if (kind != core::FailureKind::unsupported && kind != core::FailureKind::launch) given_up_.insert(key);
+    return said_once(no_facts(answer.failure().what));
   }
   try {
     const Answer told(answer.value());
-    if (!told.head.at("ok").get<bool>())
-      return core::Failure{core::FailureKind::build, "the source has errors",
-                           core::bytes_of_text(told.head.at("error").get<std::string>())};
+    if (!told.head.at("ok").get<bool>()) {
+      const std::string error = core::bytes_of_text(told.head.at("error").get<std::string>());
+      if (told.head.value("unsupported", false)) return said_once(no_facts(error));
+      return core::Failure{core::FailureKind::build, "the source has errors", error};
+    }
     Analysis out = read(told);
     if (!told.head.at("includes").get<bool>()) cache_.store(key, answer.value());
     return out;
   } catch (const std::exception& error) {
     process_.reset();
     given_up_.insert(key);
-    const auto failure = no_facts(std::string("the kernel compiler's answer cannot be read: ") + error.what());
-    core::log_once(core::LogLevel::warn, "a kernel is not analysed and runs on one device: " + failure.what);
-    return failure;
+    return said_once(no_facts(std::string("the kernel compiler's answer cannot be read: ") + error.what()));
   }
 }
 
 core::Result<std::string> Compiler::ask(const std::string& request) {
-  if (absent_ || options_.program.empty()) return no_facts("there is no kernel compiler");
+  if (absent_ || options_.program.empty())
+    return core::Failure{core::FailureKind::unsupported, "there is no kernel compiler", ""};
+  const auto begin = Clock::now(), limit = begin + std::chrono::seconds(options_.limits.seconds);
   for (;;) {
     if (!process_) {
       auto started = Process::start(options_.program, options_.limits);
       if (!started) {
-        absent_ = true;
-        return no_facts(started.failure().what);
+        absent_ = started.failure().kind == core::FailureKind::unsupported;
+        return started.failure();
       }
       process_.emplace(std::move(started).value());
     }
     const bool fresh = process_->fresh();
-    auto answer = process_->exchange(request);
+    // Its own limit ends it; the second more is for one that does not keep to it.
+    auto answer = process_->exchange(request, limit + std::chrono::seconds(1));
     if (!answer || !options_.resident) process_.reset();
     if (answer) return answer;
-    // One that was idle for long has ended by itself; a new one shows whether the source was the reason.
-    if (fresh) return no_facts("the kernel compiler gave no answer: " + answer.failure().what);
+    // One that was idle for long has ended by itself; a new one shows whether the source was the reason. One that
+    // worked for long has shown it.
+    const bool ended_early =
+        answer.failure().kind == core::FailureKind::lost && Clock::now() < begin + (limit - begin) / 2;
+    if (fresh || !ended_early)
+      return core::Failure{answer.failure().kind, "the kernel compiler gave no answer: " + answer.failure().what, ""};
   }
 }
 

@@ -17,11 +17,12 @@
 
 namespace heddle::kernel {
 
-// The compiler of the device that a source is for: what it predefines (macro_probe.hpp asks it). Empty: as clang has
-// it.
+// The compiler of the device that a source is for: what it predefines (macro_probe.hpp asks it). What is not told is as
+// clang has it.
 struct Target {
   std::vector<std::string> extensions;
   std::map<std::string, std::string> macros;
+  std::vector<std::string> absent_macros;  // that others define, but this one does not
   int address_bits = 64;
 };
 
@@ -62,7 +63,8 @@ class Compiler {
  public:
   explicit Compiler(Options options);
 
-  // Failures: `build` where the source has errors (the log says which), `unsupported` where there is no answer.
+  // Failures: `build` where the source has errors (the log says which), `unsupported` where there is no answer, or none
+  // for such a source.
   core::Result<Analysis> analyse(const Source& source, const std::vector<std::string>& forms = {}, bool pretty = false);
 
  private:

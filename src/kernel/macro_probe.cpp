@@ -41,16 +41,30 @@ constexpr const char* names[] = {"__OPENCL_VERSION__",
                                  "__opencl_c_work_group_collective_functions",
                                  "__NV_CL_C_VERSION",
                                  "__CUDA_ARCH__",
+                                 "__NVPTX__",
                                  "__AMD__",
+                                 "__AMDGCN__",
+                                 "__AMDGPU__",
                                  "__GPU__",
                                  "__CPU__",
                                  "__INTEL__",
                                  "__APPLE__",
                                  "__xilinx__",
                                  "POCL_DEVICE_ADDRESS_BITS",
+                                 "__SPIR__",
+                                 "__SPIRV__",
                                  "__clang__",
+                                 "__clang_major__",
+                                 "__GNUC__",
                                  "__x86_64__",
-                                 "__aarch64__"};
+                                 "__SSE2__",
+                                 "__SSE4_1__",
+                                 "__AVX__",
+                                 "__AVX2__",
+                                 "__AVX512F__",
+                                 "__FMA__",
+                                 "__aarch64__",
+                                 "__ARM_NEON"};
 
 constexpr std::int64_t not_defined = std::numeric_limits<std::int64_t>::min();
 
@@ -78,7 +92,10 @@ Target target_of(const std::vector<std::int64_t>& probed, const std::string& ext
   std::istringstream words(extensions);
   for (std::string word; words >> word;) out.extensions.push_back(word);
   for (std::size_t i = 0; i < std::size(names); ++i) {
-    if (probed[i] != not_defined) out.macros[names[i]] = std::to_string(probed[i]);
+    if (probed[i] != not_defined)
+      out.macros[names[i]] = std::to_string(probed[i]);
+    else
+      out.absent_macros.push_back(names[i]);
   }
   return out;
 }

@@ -1,10 +1,11 @@
 // Starting, talking, ending.
 #include "kernel/process.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +28,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t longest_answer = 256u << 20;
 constexpr int socket_there = 3;  // the descriptor that the compiler finds its socket at
 
-core::Failure failed(const std::string& what) { return {core::FailureKind::unsupported, what, ""}; }
+core::Failure failed(core::FailureKind kind, const std::string& what) { return {kind, what, ""}; }
+
+// Whether a program that could not be started for this reason never can be; else something was short at the moment.
+bool for_good(int error) {
+  return error == ENOENT || error == ENOTDIR || error == EACCES || error == EPERM || error == ENOEXEC ||
+         error == EISDIR || error == ELOOP || error == ENAMETOOLONG || error == ELIBBAD;
+}
 
 struct Start {
   const char* program;
@@ -46,7 +54,8 @@ int start_from_between(void* data) {
 }
 
 // The compiler becomes the child of a process that ends at once, so that it is nobody's to wait for. That process in
-// turn has no exit signal: neither SIGCHLD nor wait(-1) of the host program ever knows of it.
+// turn has no exit signal: neither SIGCHLD nor wait(-1) of the host program knows of it. Only a host that inherits
+// orphans (process 1 of a container, a subreaper) gets it as a child.
 bool start_unseen(Start& start) {
   std::vector<char> stack(256 << 10);
   char* top = stack.data() + stack.size();
@@ -80,27 +89,45 @@ bool ready(int socket, short events, Clock::time_point end) {
   }
 }
 
-// What went wrong with a transfer; empty: nothing.
-std::string send_all(int socket, const char* data, std::size_t size, Clock::time_point end) {
+using Wrong = std::optional<core::Failure>;  // nothing: all went well
+
+Wrong send_all(int socket, const char* data, std::size_t size, Clock::time_point end) {
   while (size > 0) {
-    if (!ready(socket, POLLOUT, end)) return "it does not take the request";
+    if (!ready(socket, POLLOUT, end)) return failed(core::FailureKind::hang, "it does not take the request");
     const ssize_t put = ::send(socket, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (put <= 0) return "it ended before it took the request";
+    if (put <= 0) return failed(core::FailureKind::lost, "it ended before it took the request");
     data += put, size -= static_cast<std::size_t>(put);
   }
-  return "";
+  return std::nullopt;
 }
 
-std::string receive_all(int socket, char* data, std::size_t size, Clock::time_point end) {
+Wrong receive_all(int socket, char* data, std::size_t size, Clock::time_point end) {
   while (size > 0) {
-    if (!ready(socket, POLLIN, end)) return "it takes too long";
+    if (!ready(socket, POLLIN, end)) return failed(core::FailureKind::hang, "it takes too long");
     const ssize_t got = ::recv(socket, data, size, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (got <= 0) return "it ended without an answer";
+    if (got <= 0) return failed(core::FailureKind::lost, "it ended without an answer");
     data += got, size -= static_cast<std::size_t>(got);
   }
-  return "";
+  return std::nullopt;
+}
+
+Wrong receive_answer(int socket, std::string& answer, Clock::time_point end) {
+  std::array<unsigned char, 4> size{};
+  if (auto wrong = receive_all(socket, reinterpret_cast<char*>(size.data()), size.size(), end)) return wrong;
+  const std::size_t length = size[0] | size[1] << 8 | size[2] << 16 | static_cast<std::uint32_t>(size[3]) << 24;
+  if (length > longest_answer) return failed(core::FailureKind::transfer, "its answer is too long to be one");
+  try {
+    while (answer.size() < length) {  // no memory is taken for what may never come
+      const std::size_t have = answer.size();
+      answer.resize(std::min(length, have + (1 << 20)));
+      if (auto wrong = receive_all(socket, answer.data() + have, answer.size() - have, end)) return wrong;
+    }
+  } catch (const std::bad_alloc&) {
+    return failed(core::FailureKind::allocation, "there is no memory for its answer");
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -108,7 +135,7 @@ std::string receive_all(int socket, char* data, std::size_t size, Clock::time_po
 core::Result<Process> Process::start(const std::string& program, const Limits& limits) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return failed("no socket: " + std::string(std::strerror(errno)));
+    return failed(core::FailureKind::launch, "no socket: " + std::string(std::strerror(errno)));
   const std::string descriptor = std::to_string(socket_there), seconds = std::to_string(limits.seconds),
                     memory = std::to_string(limits.memory);
   const std::array<const char*, 8> words = {program.c_str(), "--memory", memory.c_str(),     "--seconds",
@@ -136,15 +163,19 @@ core::Result<Process> Process::start(const std::string& program, const Limits& l
   ::close(ends[1]);
   if (!started) {
     ::close(ends[0]);
-    return failed(program + " cannot be started: " + std::strerror(start.error));
+    return failed(for_good(start.error) ? core::FailureKind::unsupported : core::FailureKind::launch,
+                  program + " cannot be started: " + std::strerror(start.error));
   }
-  return Process(ends[0], start.id, limits);
+  // By number, as C libraries of this age declare it for C alone.
+  const auto handle = static_cast<int>(::syscall(SYS_pidfd_open, start.id, 0));
+  return Process(ends[0], start.id, handle, ::getpid());
 }
 
 Process::Process(Process&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)),
       id_(std::exchange(other.id_, -1)),
-      limits_(other.limits_),
+      handle_(std::exchange(other.handle_, -1)),
+      owner_(other.owner_),
       exchanges_(other.exchanges_) {}
 
 Process& Process::operator=(Process&& other) noexcept {
@@ -152,48 +183,56 @@ Process& Process::operator=(Process&& other) noexcept {
   end();
   socket_ = std::exchange(other.socket_, -1);
   id_ = std::exchange(other.id_, -1);
-  limits_ = other.limits_;
+  handle_ = std::exchange(other.handle_, -1);
+  owner_ = other.owner_;
   exchanges_ = other.exchanges_;
   return *this;
 }
 
 Process::~Process() { end(); }
 
-void Process::end() {
-  if (socket_ < 0) return;
-  ::shutdown(socket_, SHUT_RDWR);  // also where a child that the host forked holds a copy of the descriptor
-  ::close(socket_);
-  socket_ = -1;
-}
-
-core::Result<std::string> Process::exchange(const std::string& request) {
-  // Its own limit ends it; ours is for one that does not keep to it.
-  const auto until = Clock::now() + std::chrono::seconds(limits_.seconds) + std::chrono::seconds(1);
-  const auto n = static_cast<std::uint32_t>(request.size());
-  const std::array<char, 4> head = {static_cast<char>(n), static_cast<char>(n >> 8), static_cast<char>(n >> 16),
-                                    static_cast<char>(n >> 24)};
-  std::string wrong = send_all(socket_, head.data(), head.size(), until);
-  if (wrong.empty()) wrong = send_all(socket_, request.data(), request.size(), until);
-  std::array<unsigned char, 4> size{};
-  if (wrong.empty()) wrong = receive_all(socket_, reinterpret_cast<char*>(size.data()), size.size(), until);
-  std::string answer;
-  if (wrong.empty()) {
-    const std::uint32_t length = size[0] | size[1] << 8 | size[2] << 16 | static_cast<std::uint32_t>(size[3]) << 24;
-    if (length > longest_answer) {
-      wrong = "its answer is too long to be one";
-    } else {
-      answer.resize(length);
-      wrong = receive_all(socket_, answer.data(), length, until);
-    }
+void Process::kill() const {
+  if (handle_ >= 0) {
+    ::syscall(SYS_pidfd_send_signal, handle_, SIGKILL, nullptr, 0);
+    return;
   }
-  ++exchanges_;
-  if (wrong.empty()) return answer;
   // While its socket is open it lives, so the number is still its own.
   pollfd state{socket_, POLLIN, 0};
   const bool gone = ::poll(&state, 1, 0) > 0 && (state.revents & POLLHUP);
   if (!gone && id_ > 0) ::kill(id_, SIGKILL);
+}
+
+void Process::end() {
+  if (socket_ < 0) return;
+  if (::getpid() == owner_) {
+    ::shutdown(socket_, SHUT_RDWR);  // also where a child that the host forked holds a copy of the descriptor
+    // A host that inherits orphans is to have no more of it than a SIGCHLD. For all others it is no child.
+    siginfo_t ended{};
+    const auto handle = static_cast<id_t>(handle_);
+    if (handle_ >= 0 && ::waitid(P_PIDFD, handle, &ended, WEXITED | WNOHANG) == 0 && ended.si_pid == 0) {
+      kill();
+      while (::waitid(P_PIDFD, handle, &ended, WEXITED) != 0 && errno == EINTR) {
+      }
+    }
+  }
+  ::close(socket_);
+  if (handle_ >= 0) ::close(handle_);
+  socket_ = handle_ = -1;
+}
+
+core::Result<std::string> Process::exchange(const std::string& request, Clock::time_point until) {
+  const auto n = static_cast<std::uint32_t>(request.size());
+  const std::array<char, 4> head = {static_cast<char>(n), static_cast<char>(n >> 8), static_cast<char>(n >> 16),
+                                    static_cast<char>(n >> 24)};
+  std::string answer;
+  Wrong wrong = send_all(socket_, head.data(), head.size(), until);
+  if (!wrong) wrong = send_all(socket_, request.data(), request.size(), until);
+  if (!wrong) wrong = receive_answer(socket_, answer, until);
+  ++exchanges_;
+  if (!wrong) return answer;
+  kill();
   end();
-  return failed(wrong);
+  return *wrong;
 }
 
 }  // namespace heddle::kernel

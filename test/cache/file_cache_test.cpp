@@ -6,7 +6,10 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "test/temporary_folder.hpp"
 
@@ -69,6 +72,34 @@ TEST(FileCache, IsTrimmedOldestFirst) {
   cache.store("large", binary(5000, 4));  // larger than the limit: not kept, and nothing is lost for it
   EXPECT_FALSE(cache.load("large"));
   EXPECT_TRUE(cache.load("key3"));
+}
+
+TEST(FileCache, WhatIsNoFileIsNoEntry) {
+  TemporaryFolder folder;
+  const FileCache cache("build", folder.path(), 1 << 20);
+  fs::create_directory(folder.path("folder"));
+  ASSERT_EQ(::mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  for (const char* key : {"folder", "pipe"}) EXPECT_FALSE(cache.load(key)) << key;
+  cache.store("folder", binary(10, 1));
+  EXPECT_FALSE(cache.load("folder"));
+  cache.store("pipe", binary(10, 1));  // takes its place
+  EXPECT_TRUE(cache.load("pipe"));
+}
+
+TEST(FileCache, ALimitOnFilesDoesNotEndTheProgram) {
+  TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit{500, 500};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const FileCache cache("build", folder.path(), 1 << 20);
+    cache.store("large", binary(1000, 1));
+    cache.store("small", binary(100, 1));
+    ::_exit(!cache.load("large") && cache.load("small") ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(FileCache, WithoutAFolderOrAPlaceToWriteNothingHappens) {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -94,6 +95,71 @@ TEST(Compiler, MacrosOfADeviceCount) {
   EXPECT_EQ(names({{"cl_khr_fp16"}, {{"__NV_CL_C_VERSION", "120"}, {"__OPENCL_VERSION__", "123"}}}), "nv version ");
 }
 
+// The names of the kernels that are left of a text where each stands between #ifdef NAME and #endif.
+std::string defined(const std::vector<std::string>& names, const std::string& options, const Target& target) {
+  std::string text, out;
+  for (const std::string& name : names) text += "#ifdef " + name + "\nkernel void has_" + name + "() {}\n#endif\n";
+  Compiler compiler(real());
+  const auto analysis = compiler.analyse({text, options, target});
+  if (!analysis) return analysis.failure().what + analysis.failure().log;
+  for (const auto& k : analysis.value().facts.kernels) out += k.name.substr(4) + " ";
+  return out;
+}
+
+TEST(Compiler, WhatADeviceOrAStandardLacksIsNotDefined) {
+  const std::vector<std::string> vendors = {"__clang__", "__IMAGE_SUPPORT__", "__FAST_RELAXED_MATH__"};
+  EXPECT_EQ(defined(vendors, "-cl-fast-relaxed-math", {}), "__clang__ __IMAGE_SUPPORT__ __FAST_RELAXED_MATH__ ");
+  EXPECT_EQ(defined(vendors, "-cl-fast-relaxed-math", {.absent_macros = vendors}), "__FAST_RELAXED_MATH__ ");
+
+  const std::vector<std::string> standard = {"FLT_MAX", "HALF_MAX", "MAX_WORK_DIM", "ATOMIC_VAR_INIT"};
+  EXPECT_EQ(defined(standard, "", {{"cl_khr_fp64"}, {}}), "FLT_MAX ");
+  EXPECT_EQ(defined(standard, "", {{"cl_khr_fp16"}, {}}), "FLT_MAX HALF_MAX ");
+  EXPECT_EQ(defined(standard, "-cl-std=CL2.0", {{"cl_khr_fp64"}, {}}), "FLT_MAX MAX_WORK_DIM ATOMIC_VAR_INIT ");
+  // Without -cl-std it is what the device's compiler takes by itself.
+  EXPECT_EQ(defined(standard, "", {{}, {{"__OPENCL_C_VERSION__", "300"}}}),
+            "FLT_MAX HALF_MAX MAX_WORK_DIM ATOMIC_VAR_INIT ");
+  // Features that are extensions too need not be told twice.
+  EXPECT_EQ(defined({"__opencl_c_fp64", "__opencl_c_3d_image_writes", "__opencl_c_pipes"}, "-cl-std=CL3.0",
+                    {{"cl_khr_fp64", "cl_khr_3d_image_writes"}, {}}),
+            "__opencl_c_fp64 __opencl_c_3d_image_writes ");
+}
+
+TEST(Compiler, DefinitionsOfNamesThatTheTextKeepsArePassedOn) {
+  Compiler compiler(real());
+  const auto analysis = compiler.analyse(
+      {"kernel void k(global float* o) { o[0] = M_PI_F + N; }", "-DM_PI_F=2.0f -DN=3 -w '-DMAXFLOAT=(1 + 2)'", {}},
+      {"box"});
+  ASSERT_TRUE(analysis) << analysis.failure().log;
+  EXPECT_EQ(analysis.value().options, "-w \"-DMAXFLOAT=(1 + 2)\" -DM_PI_F=2.0f");
+  EXPECT_NE(analysis.value().forms.at("box").source.find("M_PI_F + 3"), std::string::npos);
+}
+
+TEST(Compiler, WhatItDoesNotKnowIsNoErrorOfTheSource) {
+  Compiler compiler(real());
+  const std::string zero(1, '\0');
+  for (const Source& s : {Source{source, "-cl-std=CL2.2", {}}, Source{source, "-cl-std=CLC++", {}},
+                          Source{source + zero + source, "", {}},
+                          Source{"#if FP_ILOGB0 == -2147483647\n#endif\n" + std::string(source), "", {}}}) {
+    const auto analysis = compiler.analyse(s);
+    ASSERT_FALSE(analysis);
+    EXPECT_EQ(analysis.failure().kind, core::FailureKind::unsupported) << analysis.failure().log;
+  }
+  EXPECT_TRUE(compiler.analyse({source + zero + zero, "", {}}));
+}
+
+TEST(Compiler, WhatHasNoPlaceForArgumentsIsRefused) {
+  Compiler compiler(real());
+  for (const char* helper :
+       {"int h(a) int a; { return a + get_group_id(0); }",
+        "typedef int f(int); f h; int g(void) { return h(1); } int h(int a) { return get_group_id(a); }",
+        "int h(int a) { return get_group_id(a); } kernel void l(global int* uint4) {}"}) {
+    const auto analysis =
+        compiler.analyse({std::string(helper) + "kernel void k(global int* o) { o[0] = h(1); }", "", {}}, {"box"});
+    ASSERT_TRUE(analysis) << analysis.failure().log;
+    EXPECT_NE(analysis.value().forms.at("box").refused, "") << helper;
+  }
+}
+
 TEST(Compiler, AbsentCrashingHangingAndTalkingNonsenseMeanNoFacts) {
   const TemporaryFolder folder;
   const std::pair<const char*, Options> cases[] = {
@@ -127,6 +193,44 @@ TEST(Compiler, SaysItOnce) {
   EXPECT_LE(said.size(), 1u);
 }
 
+TEST(Compiler, TheTimeLimitCountsOnce) {
+  const TemporaryFolder folder;
+  Compiler compiler(fake(folder, "printf '\\x19\\x00\\x00\\x00{\"ok\":false,\"error\":\"no\"}' >&3; sleep 60"));
+  EXPECT_EQ(compiler.analyse({source, "", {}}).failure().kind, core::FailureKind::build);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(compiler.analyse({source, "-DX", {}}).failure().kind, core::FailureKind::unsupported);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+}
+
+TEST(Compiler, AFailureToStartMayPass) {
+  Compiler compiler(real());
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{3, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  const auto without = compiler.analyse({source, "", {}});
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.failure().kind, core::FailureKind::unsupported);
+  EXPECT_TRUE(compiler.analyse({source, "", {}}));
+}
+
+TEST(Compiler, TheHostsFolderMayBeGone) {
+  const TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  const std::string text = "#include \"n.h\"\nkernel void k(global int* out) { out[N * get_global_id(0)] = 1; }";
+  std::filesystem::create_directories(folder.path("gone/below"));
+  folder.write("gone/below/n.h", "#define N 1\n");
+  std::filesystem::current_path(folder.path("gone"));
+  Compiler compiler(real());
+  EXPECT_TRUE(compiler.analyse({text, "-I below", {}}));
+  std::filesystem::remove_all(folder.path("gone"));
+  EXPECT_EQ(compiler.analyse({text, "-I below", {}}).failure().kind, core::FailureKind::build);
+  EXPECT_TRUE(compiler.analyse({source, "", {}}));
+  EXPECT_TRUE(Compiler(real()).analyse({source, "", {}}));  // one that starts there
+  std::filesystem::current_path(before);
+}
+
 TEST(Compiler, TheHostNeverSeesAChild) {
   static std::atomic<int> signals{0};
   struct sigaction watch {
@@ -145,6 +249,24 @@ TEST(Compiler, TheHostNeverSeesAChild) {
   ::sigaction(SIGCHLD, &before, nullptr);
 }
 
+// Process 1 of a container is the parent of all orphans. It is to have no more of the compiler than a signal.
+TEST(Compiler, AHostThatInheritsOrphansHasNoneLeft) {
+  const pid_t host = ::fork();
+  if (host == 0) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    bool answered = false, inherited = false;
+    {
+      Compiler compiler(real());
+      answered = compiler.analyse({source, "", {}}).ok();
+      inherited = ::waitpid(-1, nullptr, WNOHANG) == 0;
+    }
+    ::_exit(answered && inherited && ::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(host, &status, 0), host);
+  EXPECT_EQ(status, 0);
+}
+
 std::string read_link(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::read_symlink(path, ignored).string();
@@ -158,7 +280,7 @@ TEST(Process, HasNothingOfTheHostAndEndsWithItsSocket) {
     auto process = Process::start(installed_compiler(), {});
     ASSERT_TRUE(process);
     id = process->id();
-    ASSERT_TRUE(process->exchange("{}"));
+    ASSERT_TRUE(process->exchange("{}", std::chrono::steady_clock::now() + std::chrono::seconds(20)));
     const std::string place = "/proc/" + std::to_string(id);
     int descriptors = 0;
     for (const auto& entry : std::filesystem::directory_iterator(place + "/fd")) {
@@ -188,6 +310,19 @@ TEST(Compiler, AForkedChildHasNoCompilerAndTheParentKeepsIts) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(compiler.analyse({source, "-DY", {}}));
+}
+
+TEST(Process, AForkedChildThatEndsInOrderLeavesItAlone) {
+  const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::seconds(20); };
+  std::optional<Process> process = Process::start(installed_compiler(), {}).value();
+  ASSERT_TRUE(process->exchange("{}", soon()));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    process.reset();  // as destructors of static objects do
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(process->exchange("{}", soon()));
 }
 
 TEST(Compiler, KilledInBetweenItIsStartedAgain) {

@@ -1,6 +1,10 @@
 // Box form: the kernel computes any box of groups of a launch. Four hidden arguments at the end of every kernel say
 // which (core/box_form.hpp fills them); calls that ask for the group's place answer for the whole launch; local ids and
-// sizes stay as they are. Built with -DHEDDLE_COUNTED, a launch with a count of zero does nothing, and so prepares a kernel.
+// sizes stay as they are. Built with -DHEDDLE_COUNTED, a launch with a count of zero does nothing, and so prepares a
+// kernel.
+#include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <optional>
 
 #include <clang/AST/ASTContext.h>
@@ -20,6 +24,9 @@ namespace {
 const std::set<std::string> place_functions = {"get_global_id",   "get_group_id",      "get_num_groups",
                                                "get_global_size", "get_global_offset", "get_global_linear_id"};
 
+// What the sums in place of calls are written with.
+constexpr const char* written_names[] = {"get_global_id", "get_group_id", "get_local_size", "size_t"};
+
 // uint4: vectors of 16 bytes travel in registers; those of 32 are passed in memory on Arm and x86.
 // HEDDLE_COUNTED: the test of the count stands in the middle of the loop that PoCL makes over work-items, and costs up
 // to 12 % where it keeps that from being vectorised well, so only those who need it have it.
@@ -36,9 +43,11 @@ constexpr const char* functions = R"(#if defined(__OPENCL_C_VERSION__) && __OPEN
   return d == 0 ? (size_t)v.s0 : d == 1 ? (size_t)v.s1 : d == 2 ? (size_t)v.s2 : other;
 }
 @STATIC size_t @get_group_id(@box_t b, uint d) { return get_group_id(d) + @of(b.base, d, 0); }
-@STATIC size_t @get_num_groups(@box_t b, uint d) { return @of(b.groups, d, 1); }
+@STATIC size_t @get_num_groups(@box_t b, uint d) { return @of(b.groups, d, get_num_groups(d)); }
 @STATIC size_t @get_global_offset(@box_t b, uint d) { return @of(b.offset, d, 0); }
-@STATIC size_t @get_global_size(@box_t b, uint d) { return @of(b.groups, d, 1) * get_local_size(d); }
+@STATIC size_t @get_global_size(@box_t b, uint d) {
+  return d < 3 ? @of(b.groups, d, 1) * get_local_size(d) : get_global_size(d);
+}
 @STATIC size_t @get_global_id(@box_t b, uint d) {
   return get_global_id(d) + @of(b.base, d, 0) * get_local_size(d) + @of(b.offset, d, 0);
 }
@@ -56,6 +65,14 @@ std::string with_prefix(std::string text, const std::string& prefix) {
   return text;
 }
 
+// Pragmas that must stand where a body begins. Others, as one that belongs to a loop, stay with what follows them.
+bool begins_body(const std::string& text, std::size_t at) {
+  for (const char* pragma : {"#pragma OPENCL ", "#pragma STDC ", "#pragma clang fp "}) {
+    if (text.compare(at, std::strlen(pragma), pragma) == 0) return true;
+  }
+  return false;
+}
+
 // A name that occurs nowhere in the program.
 std::string free_prefix(const std::string& text) {
   std::string prefix = "heddle_";
@@ -70,7 +87,9 @@ class BoxForm {
         syntax_(syntax),
         text_(text),
         prefix_(free_prefix(text)),
-        places_(syntax.that_reach(place_functions)) {}
+        places_(syntax.that_reach(place_functions)),
+        shadowed_(std::any_of(std::begin(written_names), std::end(written_names),
+                              [&](const char* name) { return syntax.other_names.count(name) > 0; })) {}
 
   Rewritten run() {
     for (clang::FunctionDecl* declaration : syntax_.declarations) declare(*declaration);
@@ -94,27 +113,63 @@ class BoxForm {
   }
 
   void declare(clang::FunctionDecl& function) {
-    const bool kernel = function.hasAttr<clang::OpenCLKernelAttr>();
+    const bool kernel = is_kernel(function);
     if (!kernel && !places_.count(function.getCanonicalDecl())) return;
-    const auto type = function.getFunctionTypeLoc();
+    const auto* written = function.getTypeSourceInfo();
+    const auto type =
+        written ? written->getTypeLoc().getAsAdjusted<clang::FunctionTypeLoc>() : clang::FunctionTypeLoc();
     const auto open = type ? position(type.getLParenLoc()) : std::nullopt;
     const auto close = type ? position(type.getRParenLoc()) : std::nullopt;
-    if (!open || !close)
-      return refuse("'" + function.getNameAsString() + "' is declared in a way that has no place for arguments");
     const bool any = function.getNumParams() > 0;
+    if (!type && rename(function)) return;
+    if (!open || !close || (any && !function.hasPrototype()))
+      return refuse("'" + function.getNameAsString() + "' is declared in a way that has no place for arguments");
     if (!any) edits_.erase(*open + 1, *close - *open - 1);  // (void)
     if (!kernel)
       return edits_.insert(*open + 1, with_prefix(any ? "const @box_t @box, " : "const @box_t @box", prefix_));
+    for (const clang::ParmVarDecl* parameter : function.parameters()) {
+      if (parameter->getName() == "uint4") return refuse("a parameter has the name of a type, uint4");
+    }
     std::string hidden = any ? ", " : "";
     hidden += "const uint4 @base, const uint4 @count, const uint4 @groups, const uint4 @offset";
     edits_.insert(*close, with_prefix(hidden, prefix_));
     if (!function.doesThisDeclarationHaveABody()) return;
-    const auto body = position(function.getBody()->getBeginLoc());
+    const auto body = inside(function.getBody()->getBeginLoc());
     if (!body) return refuse("the body of '" + function.getNameAsString() + "' cannot be found in the text");
     std::string begin = "\n#ifdef HEDDLE_COUNTED\n  if (@count.s0 == 0) return;\n#endif\n";
     if (places_.count(function.getCanonicalDecl()))
       begin += "  const @box_t @box = {@base, @count, @groups, @offset};\n";
-    edits_.insert(*body + 1, with_prefix(begin, prefix_));
+    edits_.insert(*body, with_prefix(begin, prefix_));
+  }
+
+  // `fn helper;`, where fn is a type. There is nothing to add an argument to, but where the function is only called
+  // after its definition it is not needed: it becomes the declaration of something that nobody calls.
+  bool rename(const clang::FunctionDecl& function) {
+    const clang::FunctionDecl* definition = function.getDefinition();
+    const auto defined = definition ? position(definition->getLocation()) : std::nullopt;
+    const auto name = position(function.getLocation());
+    if (!defined || !name) return false;
+    for (const Call& call : syntax_.calls) {
+      const auto at = position(call.expression->getBeginLoc());
+      if (call.callee == function.getCanonicalDecl() && (!at || *at < *defined)) return false;
+    }
+    edits_.insert(*name, prefix_ + "unused_");
+    return true;
+  }
+
+  // Where a body's own text begins: behind its brace, which may be written as <%, and behind pragmas that must be
+  // first.
+  std::optional<std::size_t> inside(clang::SourceLocation brace) const {
+    const auto at = position(brace);
+    if (!at) return std::nullopt;
+    const auto& sources = context_.getSourceManager();
+    std::size_t out =
+        *at + clang::Lexer::MeasureTokenLength(sources.getSpellingLoc(brace), sources, context_.getLangOpts());
+    for (;;) {
+      const std::size_t next = text_.find_first_not_of(" \t\r\n", out);
+      if (next == std::string::npos || !begins_body(text_, next)) return out;
+      out = std::min(text_.find('\n', next), text_.size());
+    }
   }
 
   // The parenthesis after a callee's name, found by the lexer: there may be anything between them.
@@ -128,7 +183,7 @@ class BoxForm {
   void change(const Call& call) {
     if (!call.callee) return;
     const bool asks = place_functions.count(call.name) && !syntax_.is_own(call.callee);
-    const bool kernel = call.callee->hasAttr<clang::OpenCLKernelAttr>();
+    const bool kernel = is_kernel(*call.callee);
     if (!asks && !kernel && !places_.count(call.callee)) return;
     const auto name = position(call.expression->getCallee()->getBeginLoc());
     const auto open = parenthesis(call.expression->getCallee()->getEndLoc());
@@ -149,7 +204,7 @@ class BoxForm {
     const bool any = call.expression->getNumArgs() > 0;
     clang::Expr::EvalResult value;
     std::optional<unsigned> dimension;
-    if (any && call.expression->getArg(0)->EvaluateAsInt(value, context_) && !value.HasSideEffects) {
+    if (any && !shadowed_ && call.expression->getArg(0)->EvaluateAsInt(value, context_) && !value.HasSideEffects) {
       const llvm::APSInt d = value.Val.getInt();
       if (d.isNonNegative() && d.getActiveBits() <= 2 && d.getZExtValue() < 3) dimension = d.getZExtValue();
     }
@@ -175,6 +230,7 @@ class BoxForm {
   const std::string& text_;
   const std::string prefix_;
   const std::set<const clang::FunctionDecl*> places_;  // functions that need to know the box
+  const bool shadowed_;                                // calls cannot be written out where they stand
   Edits edits_;
   std::set<std::size_t> changed_;
   std::string refused_;

@@ -34,6 +34,15 @@ std::vector<std::string> split(const std::string& text) {
   return out;
 }
 
+// Those that define macros or change types; the others only steer code generation.
+bool concerns_language(const std::string& word) {
+  static const std::set<std::string> known = {"-cl-single-precision-constant", "-cl-fast-relaxed-math",
+                                              "-cl-finite-math-only", "-cl-unsafe-math-optimizations"};
+  return known.count(word) > 0;
+}
+
+}  // namespace
+
 std::string quoted(const std::string& word) {
   if (word.find_first_of(" \t\"'\\") == std::string::npos) return word;
   std::string out = "\"";
@@ -43,15 +52,6 @@ std::string quoted(const std::string& word) {
   }
   return out + "\"";
 }
-
-// Those that define macros or change types; the others only steer code generation.
-bool concerns_language(const std::string& word) {
-  static const std::set<std::string> known = {"-cl-single-precision-constant", "-cl-fast-relaxed-math",
-                                              "-cl-finite-math-only", "-cl-unsafe-math-optimizations"};
-  return known.count(word) > 0;
-}
-
-}  // namespace
 
 BuildOptions parse_build_options(const std::string& text) {
   BuildOptions out;

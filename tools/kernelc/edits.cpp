@@ -1,4 +1,4 @@
-// Applying edits: what is inserted inside an erased part stays.
+// Applying edits.
 #include "tools/kernelc/edits.hpp"
 
 #include <algorithm>
@@ -13,7 +13,9 @@ std::string Edits::apply(const std::string& text) const {
   auto insertion = inserted_.begin();
   auto erasure = erased_.begin();
   for (std::size_t i = 0; i <= text.size(); ++i) {
-    for (; insertion != inserted_.end() && insertion->first == i; ++insertion) out += insertion->second;
+    for (; insertion != inserted_.end() && insertion->first == i; ++insertion) {
+      if (i >= resume) out += insertion->second;
+    }
     for (; erasure != erased_.end() && erasure->first == i; ++erasure) resume = std::max(resume, erasure->second);
     if (i < text.size() && i >= resume) out += text[i];
   }

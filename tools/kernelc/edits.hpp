@@ -1,4 +1,5 @@
-// Changes to a text by position, applied all at once.
+// Changes to a text by position, applied all at once. What is inserted inside an erased part goes with it; at its begin
+// or its end it stays.
 #pragma once
 
 #include <map>

@@ -1,6 +1,9 @@
 // One compiler instance per step, on files in memory; included files come from the disk.
 #include "tools/kernelc/front_end.hpp"
 
+#include <set>
+#include <tuple>
+
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/ASTContext.h>
 #include <clang/Basic/TargetInfo.h>
@@ -11,7 +14,9 @@
 #include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Frontend/Utils.h>
+#include <clang/Lex/MacroInfo.h>
 #include <clang/Lex/PPCallbacks.h>
+#include <clang/Lex/Pragma.h>
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Tooling/Core/Replacement.h>
 #include <llvm/IR/Module.h>
@@ -26,7 +31,8 @@ namespace {
 constexpr const char* program_file = "/heddle/program.cl";
 constexpr const char* names_file = "/heddle/standard_names.h";
 constexpr const char* resource_folder = "/heddle/clang";
-constexpr std::size_t longest_log = 1 << 16;  // a source of errors makes more than anybody reads
+constexpr const char* nowhere = "/heddle/nowhere";  // a folder that is not there
+constexpr std::size_t longest_log = 1 << 16;        // a source of errors makes more than anybody reads
 
 struct Instance {
   std::string words;
@@ -36,20 +42,30 @@ struct Instance {
 
 std::string extension_option(const Target& target) {
   if (target.extensions.empty()) return "";
+  // Features of OpenCL C 3.0 that are extensions too: clang refuses to work where only one of both is there. A device
+  // that was asked for its macros in an older standard told of extensions alone.
+  static const std::map<std::string, std::string> same = {
+      {"cl_khr_fp64", "__opencl_c_fp64"}, {"cl_khr_3d_image_writes", "__opencl_c_3d_image_writes,+__opencl_c_images"}};
   std::string out = "-cl-ext=-all";
-  for (const std::string& extension : target.extensions) out += ",+" + extension;
+  for (const std::string& extension : target.extensions) {
+    out += ",+" + extension;
+    if (const auto feature = same.find(extension); feature != same.end()) out += ",+" + feature->second;
+  }
   for (const auto& [name, value] : target.macros) {
-    if (name.rfind("__opencl_c_", 0) == 0) out += ",+" + name;
+    if (name.rfind("__opencl_c_", 0) != 0) continue;
+    if (name != "__opencl_c_fp64" && name != "__opencl_c_3d_image_writes") out += ",+" + name;
   }
   return out;
 }
 
-// Macros that clang derives from the standard and the extensions, which are told to it as such.
+// Macros that clang derives from the standard, the extensions and other options, which are told to it as such.
 bool clangs_own(const std::string& name) {
-  return name == "__OPENCL_C_VERSION__" || name.rfind("__opencl_c_", 0) == 0 || name.rfind("CL_VERSION_", 0) == 0;
+  return name == "__OPENCL_C_VERSION__" || name == "__FAST_RELAXED_MATH__" || name.rfind("__opencl_c_", 0) == 0 ||
+         name.rfind("CL_VERSION_", 0) == 0;
 }
 
-std::unique_ptr<Instance> make(const Program& program, const std::string& text, bool preprocessing) {
+// `names`: the standard's macros for preprocessing; without them, the text is to be parsed.
+std::unique_ptr<Instance> make(const Program& program, const std::string& text, const std::string* names) {
   auto instance = std::make_unique<Instance>();
   clang::CompilerInstance& compiler = instance->compiler;
   auto* diagnostics = new clang::DiagnosticOptions;  // owned by reference counts below
@@ -76,17 +92,21 @@ std::unique_ptr<Instance> make(const Program& program, const std::string& text, 
       "-cl-std=" + program.options.standard};
   words.insert(words.end(), program.options.language.begin(), program.options.language.end());
   if (std::string extensions = extension_option(program.target); !extensions.empty()) words.push_back(extensions);
-  if (preprocessing) {
+  if (names) {
     words.insert(words.end(), {"-U", "__SPIR__", "-U", "__SPIRV__", "-U", "__SPIR64__", "-U", "__SPIR32__"});
+    for (const std::string& name : program.target.absent_macros) {
+      if (!clangs_own(name)) words.insert(words.end(), {"-U", name});
+    }
     for (const auto& [name, value] : program.target.macros) {
       if (!clangs_own(name)) words.insert(words.end(), {"-U", name, "-D", name + "=" + value});
     }
     words.insert(words.end(), {"-include", names_file});
     words.insert(words.end(), program.options.preprocessing.begin(), program.options.preprocessing.end());
-    if (!program.folder.empty())
-      words.insert(words.end(), {"-working-directory", program.folder, "-I", program.folder});
+    words.insert(words.end(), {"-working-directory", program.folder.empty() ? nowhere : program.folder});
+    if (!program.folder.empty()) words.insert(words.end(), {"-I", program.folder});
   } else {
-    words.insert(words.end(), {"-finclude-default-header", "-fdeclare-opencl-builtins"});
+    // asm: a keyword of NVIDIA's compiler, though not of the standard.
+    words.insert(words.end(), {"-finclude-default-header", "-fdeclare-opencl-builtins", "-D", "asm=__asm__"});
   }
   words.push_back(program_file);
   std::vector<const char*> arguments;
@@ -101,7 +121,7 @@ std::unique_ptr<Instance> make(const Program& program, const std::string& text, 
     memory->addFile(name, 0, llvm::MemoryBuffer::getMemBufferCopy(content, name));
   };
   add(program_file, text);
-  add(names_file, standard_names());
+  if (names) add(names_file, *names);
   add(std::string(resource_folder) + "/include/opencl-c-base.h", opencl_base_header);
   auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::OverlayFileSystem>(llvm::vfs::getRealFileSystem());
   files->pushOverlay(memory);
@@ -127,19 +147,84 @@ class Inclusions : public clang::PPCallbacks {
   bool& any_;
 };
 
+// #if cannot know the value of a macro that stands for itself.
+class AskedValues : public clang::PPCallbacks {
+ public:
+  AskedValues(const clang::Preprocessor& preprocessor, std::string& asked)
+      : preprocessor_(preprocessor), asked_(asked) {}
+  void MacroExpands(const clang::Token& name, const clang::MacroDefinition& definition, clang::SourceRange,
+                    const clang::MacroArgs*) override {
+    const clang::MacroInfo* macro = definition.getMacroInfo();
+    if (!macro || !preprocessor_.isParsingIfOrElifDirective() || macro->tokens_empty()) return;
+    const auto& sources = preprocessor_.getSourceManager();
+    const bool standard = sources.getFilename(sources.getFileLoc(macro->getDefinitionLoc())) == names_file;
+    if (standard && macro->getReplacementToken(0).getIdentifierInfo() == name.getIdentifierInfo())
+      asked_ = name.getIdentifierInfo()->getName().str();
+  }
+
+ private:
+  const clang::Preprocessor& preprocessor_;
+  std::string& asked_;
+};
+
+// Clang's printer leaves macros in pragmas as they are, but the text that it prints defines none. So this prints those
+// whose words every compiler expands; names of extensions and switches, as after OPENCL, are no macros.
+class PragmaPrinter : public clang::PragmaHandler {
+ public:
+  PragmaPrinter(const char* space, const char* name, llvm::raw_ostream& out)
+      : PragmaHandler(name), space_(space), out_(out) {}
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer, clang::Token& first) override {
+    out_ << "\n#pragma" << space_;
+    for (clang::Token token = first; token.isNot(clang::tok::eod); preprocessor.Lex(token))
+      out_ << ' ' << preprocessor.getSpelling(token);
+    out_ << '\n';
+  }
+
+ private:
+  const char* space_;
+  llvm::raw_ostream& out_;
+};
+
 class Preprocess : public clang::PreprocessorFrontendAction {
  public:
-  Preprocess(llvm::raw_ostream& out, bool& includes) : out_(out), includes_(includes) {}
+  Preprocess(llvm::raw_ostream& out, bool& includes, std::string& asked)
+      : out_(out), includes_(includes), asked_(asked) {}
 
  private:
   void ExecuteAction() override {
-    getCompilerInstance().getPreprocessor().addPPCallbacks(std::make_unique<Inclusions>(includes_));
+    clang::Preprocessor& preprocessor = getCompilerInstance().getPreprocessor();
+    preprocessor.addPPCallbacks(std::make_unique<Inclusions>(includes_));
+    preprocessor.addPPCallbacks(std::make_unique<AskedValues>(preprocessor, asked_));
+    // They belong to the preprocessor then.
+    for (const char* name : {"unroll", "nounroll", "unroll_and_jam", "nounroll_and_jam"})
+      preprocessor.AddPragmaHandler(new PragmaPrinter("", name, out_));
+    for (const char* name : {"loop", "fp"})
+      preprocessor.AddPragmaHandler("clang", new PragmaPrinter(" clang", name, out_));
     auto& options = getCompilerInstance().getPreprocessorOutputOpts();
     options.ShowCPP = 1, options.ShowLineMarkers = 0, options.ShowComments = 0;
-    clang::DoPrintPreprocessedInput(getCompilerInstance().getPreprocessor(), &out_, options);
+    clang::DoPrintPreprocessedInput(preprocessor, &out_, options);
   }
   llvm::raw_ostream& out_;
   bool& includes_;
+  std::string& asked_;
+};
+
+// The macros that clang's header of OpenCL C defines for the standard and the extensions at hand.
+class HeaderMacros : public clang::PreprocessorFrontendAction {
+ public:
+  std::set<std::string> names;
+
+ private:
+  void ExecuteAction() override {
+    clang::Preprocessor& preprocessor = getCompilerInstance().getPreprocessor();
+    preprocessor.EnterMainSourceFile();
+    clang::Token token;
+    do preprocessor.Lex(token);
+    while (token.isNot(clang::tok::eof));
+    for (const auto& [identifier, state] : preprocessor.macros()) {
+      if (preprocessor.getMacroInfo(identifier)) names.insert(identifier->getName().str());
+    }
+  }
 };
 
 class Look : public clang::ASTConsumer {
@@ -170,6 +255,17 @@ class LookAndEmit : public clang::EmitLLVMOnlyAction {
   const std::function<void(clang::ASTContext&)>& look_;
 };
 
+// The user's definitions of a name, as build options.
+std::string definition_of(const std::string& name, const std::vector<std::string>& preprocessing) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < preprocessing.size(); i += 2) {
+    const auto& [flag, value] = std::tie(preprocessing[i], preprocessing[i + 1]);
+    if ((flag == "-D" || flag == "-U") && value.substr(0, value.find_first_of("=(")) == name)
+      out += " " + quoted(flag + value);
+  }
+  return out;
+}
+
 bool execute(Instance& instance, clang::FrontendAction& action, std::string& log) {
   const bool ready = !instance.compiler.getDiagnostics().hasErrorOccurred();
   const bool done =
@@ -179,23 +275,45 @@ bool execute(Instance& instance, clang::FrontendAction& action, std::string& log
   return done;
 }
 
+// The standard's macros for this program, as standard_names() defines them; null where clang does not take the options.
+// Kept, as reading the header takes half as long as a small program does.
+const std::map<std::string, std::string>* standard_macros(const Program& program, std::string& log) {
+  static std::map<std::string, std::map<std::string, std::string>> known;
+  std::string key = program.options.standard + " " + std::to_string(program.target.address_bits) + " " +
+                    extension_option(program.target);
+  for (const std::string& option : program.options.language) key += " " + option;
+  if (const auto found = known.find(key); found != known.end()) return &found->second;
+  HeaderMacros header;
+  if (auto instance = make(program, "", nullptr); !execute(*instance, header, log)) return nullptr;
+  return &known.emplace(key, standard_names(header.names)).first->second;
+}
+
 }  // namespace
 
 std::optional<Preprocessed> preprocess(const Program& program, std::string& log) {
-  auto instance = make(program, program.source, true);
-  std::string text;
-  bool includes = false;
-  llvm::raw_string_ostream out(text);
-  Preprocess action(out, includes);
+  const auto* standard = standard_macros(program, log);
+  if (!standard) return std::nullopt;
+  Preprocessed out;
+  std::string names;
+  for (const auto& [name, definition] : *standard) {
+    names += definition + "\n";
+    out.passed_on += definition_of(name, program.options.preprocessing);
+  }
+  auto instance = make(program, program.source, &names);
+  std::string text, asked;
+  llvm::raw_string_ostream stream(text);
+  Preprocess action(stream, out.includes, asked);
   if (!execute(*instance, action, log)) return std::nullopt;
-  out.flush();
+  stream.flush();
+  if (!asked.empty()) out.unsupported = "#if asks for the value of " + asked + ", which differs between vendors";
   const std::size_t begin = text.find_first_not_of('\n');
-  return Preprocessed{begin == std::string::npos ? "" : text.substr(begin), includes};
+  if (begin != std::string::npos) out.text = text.substr(begin);
+  return out;
 }
 
 std::unique_ptr<llvm::Module> parse(const Program& program, const std::string& preprocessed, llvm::LLVMContext& context,
                                     const std::function<void(clang::ASTContext&)>& look, std::string& log) {
-  auto instance = make(program, preprocessed, false);
+  auto instance = make(program, preprocessed, nullptr);
   LookAndEmit action(context, look);
   if (!execute(*instance, action, log)) return nullptr;
   return action.takeModule();

@@ -24,6 +24,7 @@ namespace heddle::kernelc {
 struct Target {
   std::vector<std::string> extensions;        // cl_khr_fp64, ...; empty: all that clang knows
   std::map<std::string, std::string> macros;  // predefined by that compiler
+  std::vector<std::string> absent_macros;     // not predefined, though clang may do so
   int address_bits = 64;
 };
 
@@ -31,11 +32,14 @@ struct Program {
   std::string source;
   BuildOptions options;
   Target target;
-  std::string folder;  // where relative names of included files begin; empty: nowhere
+  std::string folder;  // where relative names of included files begin; empty: they are not found
 };
 
 struct Preprocessed {
   std::string text;
+  std::string unsupported;  // why the text may not be what the device's compiler sees; empty: it is
+  // The user's definitions of names that the text keeps. Which counts is for the device's compiler to say.
+  std::string passed_on;
   bool includes = false;  // files went into it, or were asked for
 };
 

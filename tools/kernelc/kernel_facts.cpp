@@ -11,6 +11,7 @@
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
 #include "tools/kernelc/access_facts.hpp"
@@ -101,13 +102,21 @@ void read_required_group(const llvm::Function& kernel, core::KernelFacts& out) {
   if (out.required_group.size() != 3) out.required_group.clear();
 }
 
+// A kernel whose first declaration does not say so is an ordinary function to clang.
+void mark_kernel(llvm::Function& function) {
+  function.setCallingConv(llvm::CallingConv::SPIR_KERNEL);
+  for (llvm::User* user : function.users()) {
+    if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) call->setCallingConv(llvm::CallingConv::SPIR_KERNEL);
+  }
+}
+
 }  // namespace
 
 std::map<std::string, KernelSyntax> kernel_syntax(clang::ASTContext& context, const Syntax& syntax) {
   std::map<std::string, KernelSyntax> out;
   auto reasons = obstacles(syntax);
   for (const clang::FunctionDecl* function : syntax.declarations) {
-    if (!function->hasAttr<clang::OpenCLKernelAttr>() || !function->doesThisDeclarationHaveABody()) continue;
+    if (!is_kernel(*function) || !function->doesThisDeclarationHaveABody()) continue;
     KernelSyntax& kernel = out[function->getNameAsString()];
     kernel.uses = uses_of(syntax, *function);
     kernel.obstacles = reasons[function->getNameAsString()];
@@ -118,6 +127,9 @@ std::map<std::string, KernelSyntax> kernel_syntax(clang::ASTContext& context, co
 }
 
 core::ProgramFacts program_facts(llvm::Module& module, std::map<std::string, KernelSyntax> syntax) {
+  for (const auto& [name, kernel] : syntax) {
+    if (llvm::Function* function = module.getFunction(name)) mark_kernel(*function);
+  }
   Passes passes;
   lower(module, passes);
   core::ProgramFacts out;

@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "tools/kernelc/answer.hpp"
 #include "tools/kernelc/serve.hpp"
@@ -39,6 +40,8 @@ int main(int argc, char** argv) {
   // A source that crashes the compiler is no event worth a core file in somebody's folder.
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
+  // The host's folder may be gone, which LLVM does not survive; requests say where theirs is.
+  if (::chdir("/") != 0) return 1;
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGALRM, SIG_DFL);
   if (socket >= 0) return serve(socket, seconds);

@@ -33,7 +33,7 @@ std::string reason(const Syntax& syntax, const Call& call) {
 std::map<std::string, std::vector<std::string>> obstacles(const Syntax& syntax) {
   std::map<std::string, std::vector<std::string>> out;
   for (const clang::FunctionDecl* kernel : syntax.declarations) {
-    if (!kernel->hasAttr<clang::OpenCLKernelAttr>()) continue;
+    if (!is_kernel(*kernel)) continue;
     std::vector<std::string>& reasons = out[kernel->getNameAsString()];
     auto add = [&](const std::string& text) {
       if (!text.empty() && std::find(reasons.begin(), reasons.end(), text) == reasons.end()) reasons.push_back(text);

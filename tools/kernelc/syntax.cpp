@@ -1,9 +1,13 @@
 // One walk over the syntax tree.
 #include "tools/kernelc/syntax.hpp"
 
+#include <algorithm>
+
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Basic/SourceManager.h>
+
+#include "tools/kernelc/builtins.hpp"
 
 namespace heddle::kernelc {
 
@@ -16,6 +20,8 @@ class Walk : public clang::RecursiveASTVisitor<Walk> {
   bool TraverseFunctionDecl(clang::FunctionDecl* function) {
     const auto& sources = context_.getSourceManager();
     if (!sources.isInMainFile(sources.getSpellingLoc(function->getLocation())) || function->isImplicit()) return true;
+    // A builtin that the program declares once more is still none of its own.
+    if (is_work_item_function(function->getNameAsString()) && !function->isDefined()) return true;
     out_.declarations.push_back(function);
     const clang::FunctionDecl* outer = current_;
     current_ = function->getCanonicalDecl();
@@ -35,16 +41,41 @@ class Walk : public clang::RecursiveASTVisitor<Walk> {
   bool VisitAsmStmt(clang::AsmStmt*) { return odd("inline assembly may ask for the group's place"); }
   bool VisitGCCAsmStmt(clang::GCCAsmStmt*) { return true; }
   bool VisitBlockExpr(clang::BlockExpr*) { return odd("a block: work that a device enqueues itself"); }
+  bool VisitNamedDecl(clang::NamedDecl* declaration) {
+    const auto& sources = context_.getSourceManager();
+    if (llvm::isa<clang::FunctionDecl, clang::FieldDecl>(declaration)) return true;
+    if (sources.isInMainFile(sources.getSpellingLoc(declaration->getLocation())))
+      out_.other_names.insert(declaration->getNameAsString());
+    return true;
+  }
   bool VisitDeclRefExpr(clang::DeclRefExpr* use) {
     const auto* variable = llvm::dyn_cast<clang::VarDecl>(use->getDecl());
     if (!variable || !variable->hasGlobalStorage()) return true;
     const auto space = variable->getType().getAddressSpace();
-    if (space == clang::LangAS::opencl_constant || space == clang::LangAS::opencl_local) return true;
-    if (variable->getType().isConstQualified()) return true;
+    if (space == clang::LangAS::opencl_local) return true;
+    const bool fixed = space == clang::LangAS::opencl_constant || variable->getType().isConstQualified();
+    std::set<const clang::Type*> seen;
+    if (fixed && !leads_elsewhere(variable->getType(), seen)) return true;
     return odd("program-scope variable '" + variable->getNameAsString() + "' would differ between devices");
   }
 
  private:
+  // Whether a value of this type holds a pointer to memory that may change.
+  bool leads_elsewhere(clang::QualType type, std::set<const clang::Type*>& seen) const {
+    type = context_.getBaseElementType(type).getCanonicalType();
+    if (!seen.insert(type.getTypePtr()).second) return false;
+    if (const auto* pointer = type->getAs<clang::PointerType>()) {
+      const clang::QualType to = pointer->getPointeeType();
+      return to.getAddressSpace() != clang::LangAS::opencl_constant || leads_elsewhere(to, seen);
+    }
+    if (const auto* record = type->getAsRecordDecl()) {
+      for (const clang::FieldDecl* field : record->fields()) {
+        if (leads_elsewhere(field->getType(), seen)) return true;
+      }
+    }
+    return type->isBlockPointerType();
+  }
+
   bool odd(const std::string& what) {
     if (current_) out_.oddities.push_back({current_, what});
     return true;
@@ -57,14 +88,18 @@ class Walk : public clang::RecursiveASTVisitor<Walk> {
 
 }  // namespace
 
+bool is_kernel(const clang::FunctionDecl& function) {
+  return std::any_of(function.redecls_begin(), function.redecls_end(),
+                     [](const clang::FunctionDecl* one) { return one->hasAttr<clang::OpenCLKernelAttr>(); });
+}
+
 std::set<const clang::FunctionDecl*> Syntax::that_reach(const std::set<std::string>& names) const {
   std::map<const clang::FunctionDecl*, std::vector<const clang::FunctionDecl*>> callers;
   std::vector<const clang::FunctionDecl*> waiting;
   for (const Call& call : calls) {
     if (!call.callee) continue;
     callers[call.callee].push_back(call.caller);
-    if ((names.count(call.name) && !is_own(call.callee)) || call.callee->hasAttr<clang::OpenCLKernelAttr>())
-      waiting.push_back(call.caller);
+    if ((names.count(call.name) && !is_own(call.callee)) || is_kernel(*call.callee)) waiting.push_back(call.caller);
   }
   std::set<const clang::FunctionDecl*> out;
   while (!waiting.empty()) {

@@ -33,6 +33,7 @@ struct Syntax {
   std::vector<Oddity> oddities;
 
   std::set<const clang::FunctionDecl*> own;                                 // all of them
+  std::set<std::string> other_names;                                        // of variables, types and enumerators
   std::map<const clang::FunctionDecl*, std::vector<std::size_t>> calls_of;  // places in `calls`
 
   bool is_own(const clang::FunctionDecl* function) const { return own.count(function) > 0; }  // so no builtin
@@ -41,6 +42,9 @@ struct Syntax {
   // `from` and everything it calls.
   std::set<const clang::FunctionDecl*> reached_from(const clang::FunctionDecl* from) const;
 };
+
+// Whether any declaration of the function says so: the others need not.
+bool is_kernel(const clang::FunctionDecl& function);
 
 Syntax read_syntax(clang::ASTContext& context);
 

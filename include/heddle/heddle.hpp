@@ -1,0 +1,251 @@
+// Heddle as a library: kernels in OpenCL C, launched on whatever devices there are.
+//
+//   heddle::Runtime rt;                                              // all devices
+//   auto x = rt.buffer<float>(n), y = rt.buffer<float>(n);
+//   auto saxpy = rt.kernel("saxpy", source);
+//   rt.launch(saxpy, heddle::grid(n), x, y, 2.5f);                    // returns at once; y.host() waits
+//
+// Launches that share a buffer take effect in the order of their calls. Everything here may be used from several
+// threads. Mistakes of the caller are std::invalid_argument, what goes wrong on devices is heddle::Error.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#if defined(__GNUC__)
+#define HEDDLE_API __attribute__((visibility("default")))
+#else
+#define HEDDLE_API
+#endif
+
+namespace heddle {
+
+// A kernel that does not build, a device that fails, memory that is too small. The log is the driver's own words where
+// it gave any, such as those of its compiler.
+class HEDDLE_API Error : public std::runtime_error {
+ public:
+  Error(const std::string& what, std::string log) : std::runtime_error(what), log_(std::move(log)) {}
+  const std::string& log() const { return log_; }
+
+ private:
+  std::string log_;
+};
+
+// How many work-items a launch has, and in which groups. Without groups, Heddle chooses.
+struct Grid {
+  std::array<std::int64_t, 3> items{1, 1, 1};
+  std::array<std::int64_t, 3> group_size{0, 0, 0};
+  std::array<std::int64_t, 3> offset{0, 0, 0};
+  int dimensions = 1;
+  int task_count = 0;       // slices into which each device's share is cut; 0: Heddle decides
+  bool everywhere = false;  // on all devices, also where nothing is known that speaks for it
+
+  Grid group(std::int64_t x, std::int64_t y = 1, std::int64_t z = 1) const {
+    Grid out = *this;
+    out.group_size = {x, y, z};
+    return out;
+  }
+  Grid from(std::int64_t x, std::int64_t y = 0, std::int64_t z = 0) const {
+    Grid out = *this;
+    out.offset = {x, y, z};
+    return out;
+  }
+  Grid tasks(int count) const {
+    Grid out = *this;
+    out.task_count = count;
+    return out;
+  }
+  Grid on_all_devices() const {
+    Grid out = *this;
+    out.everywhere = true;
+    return out;
+  }
+};
+
+inline Grid grid(std::int64_t x) { return {{x, 1, 1}}; }
+inline Grid grid(std::int64_t x, std::int64_t y) { return {.items = {x, y, 1}, .dimensions = 2}; }
+inline Grid grid(std::int64_t x, std::int64_t y, std::int64_t z) { return {.items = {x, y, z}, .dimensions = 3}; }
+
+namespace detail {
+
+struct RuntimeState;
+struct BufferState;
+struct KernelState;
+struct LaunchState;
+
+struct BufferArgument {
+  std::shared_ptr<BufferState> buffer;
+  std::size_t begin, size;  // bytes
+};
+struct LocalArgument {
+  std::size_t size;
+};
+using Argument = std::variant<BufferArgument, std::vector<std::byte>, LocalArgument>;
+
+class HEDDLE_API AnyBuffer {
+ public:
+  std::size_t size() const;  // bytes
+  std::span<std::byte> host();
+  std::span<const std::byte> read() const;
+  void write(std::span<const std::byte> bytes);
+
+  std::shared_ptr<BufferState> state;
+};
+
+}  // namespace detail
+
+template <class T>
+class Buffer;
+
+// A part of a buffer as an argument. It must begin where every device lets parts begin: at multiples of 512 bytes to be
+// safe.
+template <class T>
+struct Part {
+  detail::BufferArgument argument;
+};
+
+// Memory of T that kernels work on, wherever they run.
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  std::size_t size() const { return any_.size() / sizeof(T); }
+
+  // The elements in host memory, to read and to change until the next launch that uses them. Waits for all launches
+  // that use them.
+  std::span<T> host() { return as<T>(any_.host()); }
+  // To read only: the devices' copies stay as good as this one. Waits for launches that write them.
+  std::span<const T> read() const { return as<const T>(any_.read()); }
+  // All elements become these. Waits for nobody: launches on their way keep what they were given.
+  void write(std::span<const T> elements) { any_.write(std::as_bytes(elements)); }
+
+  Part<T> part(std::size_t first, std::size_t count) const {
+    return {{any_.state, first * sizeof(T), count * sizeof(T)}};
+  }
+  detail::BufferArgument argument() const { return {any_.state, 0, any_.size()}; }
+
+ private:
+  friend class Runtime;
+  template <class U, class Bytes>
+  static std::span<U> as(Bytes bytes) {
+    return {reinterpret_cast<U*>(bytes.data()), bytes.size() / sizeof(U)};
+  }
+  detail::AnyBuffer any_;
+};
+
+// Local memory for `count` elements: the argument of a `local` pointer.
+template <class T>
+detail::LocalArgument local(std::size_t count) {
+  return {count * sizeof(T)};
+}
+
+class Kernel {
+ public:
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class Runtime;
+  std::string name_;
+  std::shared_ptr<detail::KernelState> state_;
+};
+
+// What became of a launch.
+struct Slice {
+  std::string device;
+  std::array<std::int64_t, 3> begin, end;      // work-items
+  std::chrono::nanoseconds started, finished;  // on the host's steady clock
+};
+struct Report {
+  std::vector<Slice> slices;
+  std::vector<std::string> decisions;  // in words
+  std::size_t bytes_to_devices = 0, bytes_to_host = 0;
+  int retries = 0;                   // slices that failed and ran again
+  std::chrono::nanoseconds time{0};  // from the call to the end
+};
+
+class HEDDLE_API Launch {
+ public:
+  void wait() const;      // Error where it failed; its outputs are then undefined
+  bool done() const;      // without waiting
+  Report report() const;  // waits
+
+ private:
+  friend class Runtime;
+  std::shared_ptr<detail::LaunchState> state_;
+};
+
+struct Options {
+  std::string devices;  // as HEDDLE_DEVICES; empty: as that variable says, or all
+  bool locked = false;  // buffers in page-locked memory: faster to and from devices with memory of their own
+};
+
+class HEDDLE_API Runtime {
+ public:
+  Runtime();
+  explicit Runtime(const Options& options);
+  ~Runtime();  // waits for all launches
+  Runtime(Runtime&&) noexcept;
+  Runtime& operator=(Runtime&&) noexcept;
+
+  template <class T>
+  Buffer<T> buffer(std::size_t count) {
+    Buffer<T> out;
+    out.any_ = make_buffer(count * sizeof(T));
+    return out;
+  }
+  // On memory of the program's, which must outlive the buffer and is only to be touched through it.
+  template <class T>
+  Buffer<T> buffer_on(std::span<T> memory) {
+    Buffer<T> out;
+    out.any_ = make_buffer_on(std::as_writable_bytes(memory));
+    return out;
+  }
+
+  // `source` is OpenCL C, `options` are those of clBuildProgram. Error, with the log, where no device builds it.
+  Kernel kernel(const std::string& name, const std::string& source, const std::string& options = "");
+
+  // Arguments in the order of the kernel: buffers, parts of them, local<T>(n), and values of exactly the kernel's
+  // types.
+  template <class... A>
+  Launch launch(const Kernel& kernel, const Grid& grid, const A&... arguments) {
+    return launch_all(kernel, grid, {argument(arguments)...});
+  }
+  Launch launch_all(const Kernel& kernel, const Grid& grid, std::vector<detail::Argument> arguments);
+
+  std::vector<std::string> devices() const;  // "cpu: name"
+
+ private:
+  detail::AnyBuffer make_buffer(std::size_t size);
+  detail::AnyBuffer make_buffer_on(std::span<std::byte> memory);
+
+  template <class T>
+  static detail::Argument argument(const Buffer<T>& buffer) {
+    return buffer.argument();
+  }
+  template <class T>
+  static detail::Argument argument(const Part<T>& part) {
+    return part.argument;
+  }
+  static detail::Argument argument(const detail::LocalArgument& memory) { return memory; }
+  template <class T>
+  requires std::is_trivially_copyable_v<T>
+  static detail::Argument argument(const T& value) {
+    static_assert(!std::is_pointer_v<T>, "kernels take buffers, not pointers");
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    return std::vector<std::byte>(bytes, bytes + sizeof(T));
+  }
+
+  std::shared_ptr<detail::RuntimeState> state_;  // shared: buffers keep what they need of it alive
+};
+
+}  // namespace heddle

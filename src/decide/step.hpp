@@ -1,0 +1,56 @@
+// The whole policy on one page: what is known of a launch in, the slices to start now out. It is called when a launch
+// arrives and whenever a slice is done, a build is ready or something failed; it waits for nothing, reads no clock and
+// touches no device.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/box.hpp"
+#include "core/units.hpp"
+
+namespace heddle::decide {
+
+// Slices that may wait in one queue: one that runs and one behind it, so that the device never idles and the rest can
+// still go to another.
+constexpr int slices_per_queue = 2;
+
+// A device as a decision sees it.
+struct Member {
+  bool ready = false;       // has built the kernel, and was not set aside
+  int space = 0;            // its memory; devices of one number share it
+  double rate = 0;          // points per second that it is expected to compute, with its transfers; 0: nothing is known
+  std::vector<int> queued;  // slices on the way, per queue
+};
+
+struct State {
+  core::Box space;  // of the launch
+  core::Footprint footprint;
+  core::BoxSet remaining;   // not given to anyone yet
+  int in_flight = 0;        // slices on the way
+  bool whole = false;       // must run in one piece
+  bool one_space = false;   // what different memories wrote could not be joined
+  std::optional<int> home;  // with one_space: the memory that earlier slices used
+  int axis = 0;             // along which to cut
+  int tasks = 1;            // slices into which a device's share is cut
+  std::size_t primary = 0;  // the member that an undivided launch runs on
+  bool spread = false;      // all members take part, not only those like the primary in the same memory
+  std::vector<Member> members;
+};
+
+// Start this slice.
+struct Action {
+  std::size_t member = 0;
+  std::size_t queue = 0;
+  core::Box box;
+  const char* reason = "";
+
+  bool operator==(const Action&) const = default;
+};
+
+std::vector<Action> step(const State& state);
+
+}  // namespace heddle::decide

@@ -1,0 +1,537 @@
+// What front ends call, and the thread that sees slices end.
+#include "engine/engine.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/log.hpp"
+
+namespace heddle::engine {
+
+using core::Failure;
+using core::FailureKind;
+using core::UsageError;
+using device::host_memory;
+
+namespace {
+
+// The one that an undivided launch runs on: a GPU before an accelerator before a CPU, and of its kind the one with most
+// units.
+std::size_t primary_of(const std::vector<device::Device*>& devices) {
+  auto rank = [](const device::Info& info) {
+    return std::pair(info.kind == device::Kind::gpu ? 2 : info.kind == device::Kind::accelerator ? 1 : 0, info.units);
+  };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < devices.size(); ++i) {
+    if (rank(devices[i]->info()) > rank(devices[best]->info())) best = i;
+  }
+  return best;
+}
+
+// The largest divisor of `items` that is at most `most`.
+std::int64_t divisor(std::int64_t items, std::int64_t most) {
+  for (std::int64_t d = std::min(items, most); d > 1; --d) {
+    if (items % d == 0) return d;
+  }
+  return 1;
+}
+
+}  // namespace
+
+Engine::Engine(std::vector<device::Device*> devices, Options options)
+    : devices_(std::move(devices)), options_(std::move(options)) {
+  if (devices_.empty()) throw UsageError("an engine without devices; at least one expected");
+  primary_ = primary_of(devices_);
+  for (device::Device* device : devices_) {
+    Member& member = members_.emplace_back();
+    member.device = device;
+    // Devices in the host's memory copy nothing, so one queue keeps them busy; and PoCL must not have two forms of one
+    // kernel at work at once.
+    const int queues = device->info().space == host_memory ? 1 : options_.queues;
+    for (int q = 0; q < queues; ++q) {
+      auto queue = device->open_queue(device::Device::Timing::off);
+      if (!queue) {
+        count_failure(members_.size() - 1, queue.failure());
+        count_failure(members_.size() - 1, queue.failure());
+        break;
+      }
+      member.lanes.push_back({std::move(*queue)});
+    }
+  }
+  if (!options_.advance) {
+    worker_ = std::thread([this] { work(); });
+    builder_ = std::thread([this] { build(); });
+  }
+}
+
+void Engine::finish() {
+  for (;;) {
+    std::shared_ptr<Launch> one;
+    {
+      Lock lock(mutex_);
+      if (active_.empty()) return;
+      one = active_.front();
+    }
+    (void)wait(one);
+  }
+}
+
+Engine::~Engine() {
+  finish();
+  {
+    std::scoped_lock lock(mutex_, inbox_->mutex);
+    inbox_->closing = true;
+    inbox_->changed.notify_all();
+    to_build_changed_.notify_all();
+  }
+  if (worker_.joinable()) worker_.join();
+  if (builder_.joinable()) builder_.join();
+  for (Member& member : members_) {
+    for (Member::Lane& lane : member.lanes) {
+      if (member.aside) (void)lane.queue.release();  // a device that hangs would make us wait for it
+    }
+  }
+}
+
+// ---- Kernels --------------------------------------------------------------------------------------------------------
+
+core::Result<std::shared_ptr<Kernel>> Engine::make_kernel(KernelSource source) {
+  std::optional<kernel::Analysis> analysis;
+  std::string why = "kernels are not analysed";
+  if (options_.analyse) {
+    auto answer = options_.analyse({source.text, source.options, {}});
+    if (answer)
+      analysis = std::move(*answer);
+    else
+      why = answer.failure().what;
+  }
+  auto kernel = std::make_shared<Kernel>(std::move(source), std::move(analysis), why, members_.size());
+  // The primary first, so that mistakes show at once; where it cannot, whoever can.
+  std::vector<std::size_t> order = {primary_};
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (m != primary_) order.push_back(m);
+  }
+  bool ready = false;
+  std::string logs;
+  for (std::size_t m : order) {
+    {
+      Lock lock(mutex_);
+      if (members_[m].aside) continue;
+      if (ready && builder_.joinable()) {
+        kernel->built[m].state = Built::State::building;
+        to_build_.emplace_back(kernel, m);
+        to_build_changed_.notify_one();
+        continue;
+      }
+    }
+    kernel->built[m] = kernel->build_on(*devices_[m]);
+    ready |= kernel->built[m].state == Built::State::ready;
+    if (const auto& failure = kernel->built[m].failure)
+      logs += fmt::format("{}: {}\n{}\n", devices_[m]->info().id, failure->what, failure->log);
+  }
+  if (!ready)
+    return Failure{FailureKind::build, fmt::format("kernel '{}' builds on no device", kernel->source().name), logs};
+  return kernel;
+}
+
+// The builder's thread: what other devices need, while those that have it work.
+void Engine::build() {
+  Lock lock(mutex_);
+  for (;;) {
+    to_build_changed_.wait(lock, [&] { return !to_build_.empty() || inbox_->closing; });
+    if (inbox_->closing) return;
+    auto [kernel, member] = std::move(to_build_.front());
+    to_build_.pop_front();
+    lock.unlock();
+    Built built = kernel->build_on(*devices_[member]);
+    lock.lock();
+    if (built.failure)
+      core::log(core::LogLevel::info, fmt::format("kernel '{}' does not build on {}: {}", kernel->source().name,
+                                                  devices_[member]->info().id, built.failure->what));
+    kernel->built[member] = std::move(built);
+    std::vector<std::shared_ptr<Launch>> waiting;
+    for (const auto& launch : active_) {
+      if (launch->request.kernel == kernel) waiting.push_back(launch);
+    }
+    for (const auto& launch : waiting) turn(launch);
+  }
+}
+
+// ---- Memory ---------------------------------------------------------------------------------------------------------
+
+HostBlock Engine::host_block(Bytes size, bool locked) {
+  HostBlock block;
+  for (device::Device* device : devices_) {
+    if (!locked || device->info().space == host_memory) continue;
+    if (auto made = device->lock(size)) {
+      const std::shared_ptr<device::LockedMemory> owner = std::move(*made);
+      block = {owner->bytes(), owner};
+    }
+    break;
+  }
+  if (!block.owner) block = allocate_host(size);
+  *host_bytes_ += size;
+  block.owner = std::shared_ptr<void>(nullptr, [owner = block.owner, size, count = host_bytes_](void*) mutable {
+    owner.reset();
+    *count -= size;
+  });
+  return block;
+}
+
+std::shared_ptr<Memory> Engine::make_memory(Bytes size, bool locked) {
+  if (size == 0) throw UsageError("a buffer of 0 bytes; at least one expected");
+  return std::make_shared<Memory>(host_block(size, locked));
+}
+
+std::shared_ptr<Memory> Engine::use_memory(std::span<std::byte> of_the_program) {
+  if (of_the_program.empty()) throw UsageError("a buffer of 0 bytes; at least one expected");
+  return std::make_shared<Memory>(HostBlock{of_the_program, nullptr});
+}
+
+void Engine::wait_for_users(Memory& memory, bool readers) {
+  std::vector<std::shared_ptr<Launch>> before;
+  {
+    Lock lock(mutex_);
+    if (auto writer = memory.last_writer.lock()) before.push_back(std::move(writer));
+    for (std::size_t r = 0; readers && r < memory.readers.size(); ++r) {
+      if (auto reader = memory.readers[r].lock()) before.push_back(std::move(reader));
+    }
+  }
+  for (const auto& launch : before) (void)wait(launch);  // its failure was, or will be, told by its handle
+}
+
+void Engine::discard(const std::shared_ptr<Memory>& memory) {
+  wait_for_users(*memory, true);
+  Lock lock(mutex_);
+  memory->written(host_memory, SpanSet(memory->all()));
+}
+
+core::Status Engine::to_host(const std::shared_ptr<Memory>& memory, bool for_writing) {
+  wait_for_users(*memory, for_writing);
+  Lock lock(mutex_);
+  if (!memory->unusable.empty()) return Failure{FailureKind::lost, memory->unusable, ""};
+  const SpanSet all(memory->all());
+  if (!memory->fresh(host_memory).covers(all)) memory->host_reads = true;
+  for (;;) {
+    memory->settle();
+    if (!gather(memory, all)) return Failure{FailureKind::lost, "bytes of a buffer were lost with their device", ""};
+    if (memory->pending(host_memory, all).empty()) {
+      if (!drain() && memory->fresh(host_memory).covers(all)) break;
+      continue;
+    }
+    const auto pending = memory->pending(host_memory, all);
+    const device::Event& event = pending.front();
+    lock.unlock();
+    const bool ended = static_cast<bool>(event->wait(60 * options_.hang_limit)) || event->done();
+    lock.lock();
+    drain();
+    for (const auto& one : std::vector(gathers_)) {
+      if (!ended && one->event == event) give_up(*one);
+    }
+  }
+  if (for_writing) memory->written(host_memory, all);
+  return core::Done{};
+}
+
+bool Engine::in_use(const Memory& memory) {
+  Lock lock(mutex_);
+  auto busy = [](const std::weak_ptr<Launch>& weak) {
+    const auto launch = weak.lock();
+    return launch && !launch->over;
+  };
+  return busy(memory.last_writer) || std::any_of(memory.readers.begin(), memory.readers.end(), busy);
+}
+
+Bytes Engine::host_bytes() const { return *host_bytes_; }
+
+// ---- Launches -------------------------------------------------------------------------------------------------------
+
+void Engine::check(const Request& request) const {
+  const Kernel& kernel = *request.kernel;
+  const std::string& name = kernel.source().name;
+  const auto* facts = kernel.facts();
+  std::size_t expected = facts ? facts->arguments.size() : request.arguments.size();
+  if (!facts) {
+    for (const Built& built : kernel.built) {
+      if (built.original) expected = static_cast<std::size_t>(built.original->limits().arguments);
+    }
+  }
+  if (request.arguments.size() != expected)
+    throw UsageError(
+        fmt::format("kernel '{}': {} arguments given, {} expected", name, request.arguments.size(), expected));
+  for (std::size_t i = 0; i < request.arguments.size(); ++i) {
+    const Argument& given = request.arguments[i];
+    const auto* view = std::get_if<View>(&given);
+    const auto* scalar = std::get_if<device::Scalar>(&given);
+    const std::string what = facts ? fmt::format("kernel '{}', argument {} ('{}')", name, i, facts->arguments[i].name)
+                                   : fmt::format("kernel '{}', argument {}", name, i);
+    if (view) {
+      if (view->size == 0 || view->begin > view->memory->size() || view->size > view->memory->size() - view->begin)
+        throw UsageError(fmt::format("{}: bytes {} to {} of a buffer of {}", what, view->begin,
+                                     view->begin + view->size, view->memory->size()));
+      for (device::Device* device : devices_) {
+        if (view->begin % device->info().part_alignment != 0)
+          throw UsageError(fmt::format("{}: a part of a buffer that begins at byte {}; a multiple of {} expected", what,
+                                       view->begin, device->info().part_alignment));
+      }
+    }
+    if (!facts) continue;
+    const core::ArgumentFacts& wanted = facts->arguments[i];
+    const bool memory = wanted.space == core::AddressSpace::global || wanted.space == core::AddressSpace::constant;
+    const char* got = view ? "a buffer" : scalar ? "a value" : "local memory";
+    const char* want = memory                                      ? "a buffer"
+                       : wanted.space == core::AddressSpace::value ? "a value"
+                       : wanted.space == core::AddressSpace::local ? "local memory"
+                                                                   : nullptr;
+    if (!want) throw UsageError(fmt::format("{}: {} arguments are not supported yet", what, wanted.type));
+    if (std::string_view(got) != want)
+      throw UsageError(fmt::format("{}: {} given, {} ({}) expected", what, got, want, wanted.type));
+    if (scalar && scalar->size() != wanted.size)
+      throw UsageError(fmt::format("{}: a value of {} bytes given, {} of {} bytes expected", what, scalar->size(),
+                                   wanted.type, wanted.size));
+  }
+}
+
+// Group size, grid and shape.
+void Engine::bind(Launch& launch) {
+  Request& request = launch.request;
+  const Kernel& kernel = *request.kernel;
+  const auto* facts = kernel.facts();
+  std::int64_t most = 256;  // more rarely helps, and every device takes it
+  for (const Built& built : kernel.built) {
+    if (built.original) most = std::min(most, built.original->limits().group);
+  }
+  launch.grid.dimensions = request.dimensions;
+  launch.grid.offset = request.offset;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t items = request.items[d];
+    if (items < 1)
+      throw UsageError(fmt::format("kernel '{}': {} work-items in dimension {}; at least 1 expected",
+                                   kernel.source().name, items, d));
+    std::int64_t& local = launch.grid.local[d];
+    if (facts && !facts->required_group.empty())
+      local = facts->required_group[d];
+    else if (request.group[d] > 0)
+      local = request.group[d];
+    else
+      local = divisor(items, most), most /= local;
+    if (request.group[d] > 0 && request.group[d] != local)
+      throw UsageError(fmt::format("kernel '{}': groups of {} in dimension {}; its source requires {}",
+                                   kernel.source().name, request.group[d], d, local));
+    if (items % local != 0)
+      throw UsageError(fmt::format("kernel '{}': {} work-items in dimension {} are no multiple of its group of {}",
+                                   kernel.source().name, items, d, local));
+    launch.grid.groups[d] = items / local;
+  }
+  launch.space = {{0, 0, 0}, request.items};
+  launch.footprint = {launch.grid.local, false};
+  launch.remaining = core::BoxSet(launch.space);
+  launch.excluded.resize(members_.size());
+  std::vector<std::vector<std::byte>> scalars(request.arguments.size());
+  std::vector<Bytes> sizes(request.arguments.size());
+  for (std::size_t i = 0; i < request.arguments.size(); ++i) {
+    if (const auto* view = std::get_if<View>(&request.arguments[i])) sizes[i] = view->size;
+    if (const auto* scalar = std::get_if<device::Scalar>(&request.arguments[i])) scalars[i] = *scalar;
+  }
+  launch.shape = request.kernel->shape(launch.grid, scalars, sizes);
+  launch.one_space = launch.shape->one_space;
+}
+
+// Launches run in the order in which they came wherever they share a memory that one of them writes.
+void Engine::add_blockers(const std::shared_ptr<Launch>& launch) {
+  auto wait_for = [&](const std::weak_ptr<Launch>& weak) {
+    auto earlier = weak.lock();
+    if (!earlier || earlier->over || earlier == launch) return;
+    earlier->dependents.push_back(launch);
+    ++launch->blockers;
+    for (const auto& slice : earlier->in_flight) watch(slice);
+  };
+  for (std::size_t i = 0; i < launch->request.arguments.size(); ++i) {
+    const auto* view = std::get_if<View>(&launch->request.arguments[i]);
+    if (!view) continue;
+    Memory& memory = *view->memory;
+    const bool writes = !launch->shape->whole[i].written.empty();
+    wait_for(memory.last_writer);
+    if (writes) {
+      for (const auto& reader : memory.readers) wait_for(reader);
+      memory.readers.clear();
+      memory.last_writer = launch;
+    } else {
+      std::erase_if(memory.readers, [](const std::weak_ptr<Launch>& weak) {
+        const auto reader = weak.lock();
+        return !reader || reader->over;
+      });
+      memory.readers.push_back(launch);
+    }
+  }
+}
+
+std::shared_ptr<Launch> Engine::submit(Request request) {
+  auto launch = std::make_shared<Launch>(std::move(request));
+  Lock lock(mutex_);
+  check(launch->request);
+  for (const Argument& argument : launch->request.arguments) {
+    const auto* view = std::get_if<View>(&argument);
+    if (view && !view->memory->unusable.empty()) throw UsageError(view->memory->unusable);
+  }
+  bind(*launch);
+  launch->report.submitted = members_.front().device->now();
+  if (!launch->shape->undivided.empty()) launch->report.notes.push_back("runs undivided: " + launch->shape->undivided);
+  active_.push_back(launch);
+  add_blockers(launch);
+  turn(launch);
+  return launch;
+}
+
+bool Engine::is_over(const Launch& launch) {
+  Lock lock(mutex_);
+  drain();
+  return launch.over;
+}
+
+Report Engine::report(const Launch& launch) {
+  Lock lock(mutex_);
+  return launch.report;
+}
+
+core::Status Engine::wait(const std::shared_ptr<Launch>& launch) {
+  Lock lock(mutex_);
+  while (!launch->over) {
+    drain();
+    if (!launch->over) wait_for_change(lock, launch);
+  }
+  if (launch->failure) return *launch->failure;
+  return core::Done{};
+}
+
+void Engine::wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch) {
+  if (options_.advance) {
+    for (const auto& one : active_) {
+      for (const auto& slice : one->in_flight) watch(slice);
+    }
+    lock.unlock();
+    const bool moved = options_.advance();
+    lock.lock();
+    if (drain() || moved || launch->over) return;
+    hang_all();
+    const auto at_work = [](const auto& one) { return !one->in_flight.empty(); };
+    if (!launch->over && std::none_of(active_.begin(), active_.end(), at_work) && gathers_.empty())
+      throw core::InternalError(fmt::format("kernel '{}' is stuck with {} items left",
+                                            launch->request.kernel->source().name, launch->remaining.volume()));
+    return;
+  }
+  // The usual end of a launch: one slice, which nobody else is told of.
+  if (launch->in_flight.size() == 1 && launch->remaining.empty() && launch->in_flight.front()->started &&
+      !launch->in_flight.front()->watched) {
+    const std::shared_ptr<Slice> slice = launch->in_flight.front();
+    const device::Event last = slice->fetching.empty() ? slice->events.back() : slice->fetching.back();
+    const Nanoseconds limit = limit_of(*slice);
+    lock.unlock();
+    const bool done = static_cast<bool>(last->wait(limit)) || last->done();
+    lock.lock();
+    if (slice->over) return;
+    if (done)
+      collect(slice);
+    else
+      hang(slice);
+    return;
+  }
+  for (const auto& slice : launch->in_flight) watch(slice);
+  changed_.wait(lock);
+}
+
+// The worker's thread.
+void Engine::work() {
+  for (;;) {
+    {
+      std::unique_lock lock(inbox_->mutex);
+      inbox_->changed.wait_for(lock, std::chrono::milliseconds(200),
+                               [&] { return !inbox_->happened.empty() || inbox_->closing; });
+      if (inbox_->closing) return;
+    }
+    Lock lock(mutex_);
+    drain();
+    look_for_hangs();
+  }
+}
+
+bool Engine::drain() {
+  decltype(inbox_->happened) happened;
+  {
+    std::lock_guard hold(inbox_->mutex);
+    happened.swap(inbox_->happened);
+  }
+  for (const auto& one : happened) {
+    if (const auto* weak = std::get_if<std::weak_ptr<Slice>>(&one)) {
+      if (const auto slice = weak->lock()) collect(slice);
+    } else if (const auto gathered = std::get<std::weak_ptr<Gather>>(one).lock()) {
+      collect(*gathered);
+    }
+  }
+  if (happened.empty()) return false;
+  run_held();
+  return true;
+}
+
+// Bytes may have come for those who wait for them, or never will.
+void Engine::run_held() {
+  for (const auto& slice : std::vector(held_)) {
+    run(slice);
+    watch(slice);
+    if (slice->over) turn(slice->launch), turn_hungry();
+  }
+}
+
+Nanoseconds Engine::limit_of(const Slice& slice) const {
+  const double rate = slice.launch->request.kernel->rates[slice.member];
+  if (rate == 0) return 60 * options_.hang_limit;
+  const double expected = static_cast<double>(slice.box.volume()) / rate;
+  return std::max(options_.hang_limit, Nanoseconds(static_cast<std::int64_t>(std::min(20e9 * expected, 1e18))));
+}
+
+void Engine::look_for_hangs() {
+  for (const auto& launch : std::list(active_)) {
+    for (const auto& slice : std::vector(launch->in_flight)) {
+      const bool late = members_[slice->member].device->now() - slice->begin > limit_of(*slice);
+      if (slice->started && slice->watched && late) hang(slice);
+    }
+  }
+  for (const auto& one : std::vector(gathers_)) {
+    if (members_[one->member].device->now() - one->begin > 60 * options_.hang_limit) give_up(*one);
+  }
+}
+
+// Nothing will ever end by itself: whatever is at work hangs.
+void Engine::hang_all() {
+  for (const auto& launch : std::list(active_)) {
+    for (const auto& slice : std::vector(launch->in_flight)) {
+      if (slice->started) hang(slice);
+    }
+  }
+  for (const auto& one : std::vector(gathers_)) give_up(*one);
+  run_held();
+}
+
+void Engine::hang(const std::shared_ptr<Slice>& slice) {
+  if (slice->over) return;
+  const device::Info& info = members_[slice->member].device->info();
+  const Failure failure{FailureKind::hang,
+                        fmt::format("'{}' did not end", slice->launch->request.kernel->source().name), ""};
+  for (Slice::Use& use : slice->uses) {
+    if (info.space == host_memory && !use.touch.written.empty())
+      use.memory->unusable = fmt::format("a launch on {} that did not end may still write to this buffer", info.id);
+    use.memory->leak_buffers(slice->member);
+    if (info.space != host_memory) use.memory->forget(info.space, SpanSet(use.memory->all()));
+  }
+  new std::shared_ptr<Slice>(slice);  // the device may still use what it holds: kept for good, on purpose
+  fail(*slice, failure);
+  if (info.space == host_memory) {
+    slice->launch->failure = slice->launch->last_failure;
+    slice->launch->remaining = {};
+  }
+  turn(slice->launch);
+  turn_hungry();
+}
+
+}  // namespace heddle::engine

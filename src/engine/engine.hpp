@@ -1,0 +1,146 @@
+// Runs launches as slices on all devices, each point exactly once or the launch says that it failed; keeps buffers
+// fresh where they are needed.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "decide/step.hpp"
+#include "engine/launch.hpp"
+
+namespace heddle::engine {
+
+struct Options {
+  // Facts and forms of a source. Empty: nothing is known of any kernel, and all run whole.
+  std::function<core::Result<kernel::Analysis>(const kernel::Source&)> analyse;
+  // Lets time pass until something ends; false where nothing will. Given for fake devices: the engine then has no
+  // threads of its own, and moves when somebody waits.
+  std::function<bool()> advance;
+  // No slice takes longer than this, or twenty times what it is expected to take; one of which nothing is known may
+  // take sixty times as long.
+  Nanoseconds hang_limit = std::chrono::seconds(10);
+  int queues = 3;  // of a device with memory of its own: one copies in, one computes, one copies out
+};
+
+class Engine {
+ public:
+  // The devices must outlive it.
+  Engine(std::vector<device::Device*> devices, Options options);
+  ~Engine();  // waits for all that is on its way
+
+  // Failure of kind `build` with the compiler's log where no device builds it.
+  core::Result<std::shared_ptr<Kernel>> make_kernel(KernelSource source);
+  std::shared_ptr<Memory> make_memory(Bytes size, bool locked = false);
+  std::shared_ptr<Memory> use_memory(std::span<std::byte> of_the_program);
+
+  // UsageError where the arguments do not fit the kernel. Returns at once.
+  std::shared_ptr<Launch> submit(Request request);
+  core::Status wait(const std::shared_ptr<Launch>& launch);
+  bool is_over(const Launch& launch);
+  Report report(const Launch& launch);
+
+  // Waits until all bytes of the memory are in the host's copy, and nobody uses them: for reading, or for writing, too.
+  core::Status to_host(const std::shared_ptr<Memory>& memory, bool for_writing);
+  // What it holds does not matter any more: the host is about to overwrite all of it. Waits for launches that use it.
+  void discard(const std::shared_ptr<Memory>& memory);
+  void finish();  // waits for all launches
+  // Whether a launch that is not over uses it: who wants to overwrite all of it without waiting takes another.
+  bool in_use(const Memory& memory);
+
+  const std::vector<device::Device*>& devices() const { return devices_; }
+  std::size_t primary() const { return primary_; }
+  Bytes host_bytes() const;  // that the engine allocated and still holds, for tests that count
+
+ private:
+  struct Member {
+    device::Device* device;
+    struct Lane {
+      std::unique_ptr<device::Queue> queue;
+      int queued = 0;
+      Nanoseconds last_end{0};
+    };
+    std::vector<Lane> lanes;
+    int failures = 0;
+    bool aside = false;
+    bool gone = false;  // lost, or it hangs: not even its memory can be read
+  };
+  // Bytes on their way from a device to the host, for whoever needs them there.
+  struct Gather {
+    std::shared_ptr<Memory> memory;
+    Span bytes;
+    std::size_t member;
+    HostBlock host;
+    device::Event event;
+    Nanoseconds begin{0};
+  };
+  // What drivers tell, from threads of theirs. Shared: they may tell when the engine is gone. Weak: the last hold on an
+  // event must not be dropped inside its own callback (PoCL 3.1 crashes).
+  struct Inbox {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<std::variant<std::weak_ptr<Slice>, std::weak_ptr<Gather>>> happened;
+    bool closing = false;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  // engine.cpp
+  void wait_for_users(Memory& memory, bool readers);
+  void check(const Request& request) const;
+  void bind(Launch& launch);
+  void add_blockers(const std::shared_ptr<Launch>& launch);
+  void work();
+  bool drain();  // true where anything had happened
+  void wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch);
+  Nanoseconds limit_of(const Slice& slice) const;
+  void look_for_hangs();
+  void hang_all();
+  void run_held();
+  void hang(const std::shared_ptr<Slice>& slice);
+  void build();
+  HostBlock host_block(Bytes size, bool locked);
+
+  // slices.cpp
+  decide::State state_of(const Launch& launch) const;
+  void turn(const std::shared_ptr<Launch>& launch);
+  bool start(const std::shared_ptr<Launch>& launch, const decide::Action& action);
+  bool somebody_may_run(const Launch& launch) const;
+  void turn_hungry();
+  enum class AtHand { yes, soon, never };
+  AtHand at_hand(Slice& slice);
+  void run(const std::shared_ptr<Slice>& slice);
+  core::Status enqueue(Slice& slice);
+  void watch(const std::shared_ptr<Slice>& slice);
+  void collect(const std::shared_ptr<Slice>& slice);
+  void succeed(Slice& slice);
+  void fail(Slice& slice, const core::Failure& failure);
+  void end(const std::shared_ptr<Launch>& launch);
+  void count_failure(std::size_t member, const core::Failure& failure);
+  void release(Slice& slice);
+
+  // gather.cpp
+  bool gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes);  // false: nobody can give them
+  void collect(const Gather& gather);
+  void give_up(const Gather& gather);  // it will never end
+
+  const std::vector<device::Device*> devices_;
+  const Options options_;
+  std::size_t primary_ = 0;
+  mutable std::mutex mutex_;  // guards all below, and every launch, memory and kernel
+  std::condition_variable changed_;
+  std::vector<Member> members_;
+  std::list<std::shared_ptr<Launch>> active_;
+  std::vector<std::shared_ptr<Gather>> gathers_;  // on their way
+  std::vector<std::shared_ptr<Slice>> held_;      // wait for bytes to come to the host
+  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  std::deque<std::pair<std::shared_ptr<Kernel>, std::size_t>> to_build_;  // kernel and member
+  std::condition_variable to_build_changed_;
+  std::thread worker_, builder_;
+  const std::shared_ptr<std::atomic<Bytes>> host_bytes_ = std::make_shared<std::atomic<Bytes>>(0);
+};
+
+}  // namespace heddle::engine

@@ -1,0 +1,76 @@
+// Bytes that only a device has come to the host.
+#include <algorithm>
+
+#include "engine/engine.hpp"
+
+namespace heddle::engine {
+
+using device::host_memory;
+
+bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes) {
+  SpanSet missing = core::subtract(bytes, memory->fresh(host_memory));
+  for (std::size_t m = 0; m < members_.size() && !missing.empty(); ++m) {
+    Member& member = members_[m];
+    const int space = member.device->info().space;
+    if (space == host_memory) continue;
+    const SpanSet there = core::intersect(missing, memory->fresh(space));
+    if (there.empty()) continue;
+    if (member.gone) {
+      memory->forget(space, there);
+      continue;
+    }
+    auto buffer = memory->buffer(m, *member.device, 0, memory->size());
+    for (const Span& span : there.spans()) {
+      const HostBlock host = memory->host();
+      auto to = host.bytes.subspan(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.size()));
+      auto copy = [&] {
+        if (!buffer) return core::Result<device::Event>(buffer.failure());
+        return member.lanes.front().queue->copy_out(to, **buffer, static_cast<Bytes>(span.begin),
+                                                    memory->pending(space, SpanSet(span)));
+      };
+      auto copied = copy();
+      while (!copied && !member.aside) {
+        count_failure(m, copied.failure());
+        if (!member.aside) copied = copy();
+      }
+      if (!copied) {
+        memory->forget(space, SpanSet(span));  // perhaps another device has it
+        continue;
+      }
+      memory->arrives(host_memory, span, *copied);
+      missing.remove(span);
+      auto on_its_way = std::make_shared<Gather>(Gather{memory, span, m, host, *copied, member.device->now()});
+      gathers_.push_back(on_its_way);
+      (*copied)->notify([inbox = inbox_, on_its_way = std::weak_ptr(on_its_way)] {
+        std::lock_guard hold(inbox->mutex);
+        inbox->happened.emplace_back(on_its_way);
+        inbox->changed.notify_one();
+      });
+    }
+    (void)member.lanes.front().queue->flush();
+  }
+  return missing.empty();
+}
+
+void Engine::collect(const Gather& gather) {
+  if (!std::erase_if(gathers_, [&](const auto& g) { return g.get() == &gather; })) return;  // given up before
+  auto status = gather.event->wait();
+  if (status) return;
+  gather.memory->forget(host_memory, SpanSet(gather.bytes));
+  count_failure(gather.member, status.failure());
+  if (members_[gather.member].aside)
+    gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));
+}
+
+void Engine::give_up(const Gather& gather) {
+  const auto at = std::find_if(gathers_.begin(), gathers_.end(), [&](const auto& g) { return g.get() == &gather; });
+  if (at == gathers_.end()) return;
+  new std::shared_ptr<Gather>(*at);  // the device may still write to the block that it holds: kept for good, on purpose
+  gather.memory->abandon(host_memory, gather.event);
+  gather.memory->forget(host_memory, SpanSet(gather.bytes));
+  gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));
+  count_failure(gather.member, {core::FailureKind::hang, "a copy to the host did not end", ""});
+  gathers_.erase(at);
+}
+
+}  // namespace heddle::engine

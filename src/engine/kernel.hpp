@@ -1,0 +1,90 @@
+// A kernel as the program gave it, and what was made of it so far: facts, and builds per device.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/byte_ranges.hpp"
+#include "core/facts.hpp"
+#include "device/device.hpp"
+#include "kernel/compiler.hpp"
+
+namespace heddle::engine {
+
+struct KernelSource {
+  std::string name;     // the kernel function
+  std::string text;     // OpenCL C
+  std::string options;  // for its compiler
+};
+
+// How one kernel runs in parts.
+enum class CutBy {
+  nothing,  // only whole
+  offset,   // the original with a global offset
+  box       // the box form
+};
+
+// On one device. `original` runs undivided launches, `parts` the others; it is the original again where that is enough.
+struct Built {
+  enum class State { none, building, ready, failed } state = State::none;
+  std::unique_ptr<device::Program> program, form;
+  std::unique_ptr<device::Kernel> original, box;
+  std::optional<core::Failure> failure;
+};
+
+// What is done to one argument, or one memory.
+struct Touch {
+  core::SpanSet read, written;
+  bool exact = true;  // every byte of `written` is written
+
+  // What must be there before: what is perhaps not written, too, so that all of the range is fresh afterwards.
+  core::SpanSet needed() const;
+  bool in_place() const { return read.meets(written); }
+};
+
+// What was found out about launches of one shape: the scalars, sizes and grid that decide which bytes are touched.
+struct Shape {
+  core::Grid grid;
+  std::vector<std::vector<std::byte>> scalars;  // per argument; empty for memory
+  std::vector<core::Bytes> sizes;               // per argument; of memory
+  std::unique_ptr<core::BoundKernel> bound;     // none without facts
+  std::vector<Touch> whole;                     // per argument: the undivided launch
+  std::string undivided;                        // why it must be; empty: it can be cut
+  bool one_space = true;                        // what boxes write in different memories could not be joined by copying
+  int axis = 0;                                 // along which cuts leave the fewest pieces
+};
+
+class Kernel {
+ public:
+  Kernel(KernelSource source, std::optional<kernel::Analysis> analysis, std::string no_facts, std::size_t members);
+
+  const KernelSource& source() const { return source_; }
+  const core::KernelFacts* facts() const { return facts_; }
+  CutBy cut_by() const { return cut_by_; }
+  const std::string& why_not() const { return why_not_; }  // where it cannot be cut
+  const kernel::Analysis* analysis() const { return analysis_ ? &*analysis_ : nullptr; }
+
+  // Builds all that a device needs; touches nothing else, so that it can run beside everything.
+  Built build_on(device::Device& device) const;
+
+  std::vector<Built> built;   // per member
+  std::vector<double> rates;  // points per second seen so far, per member; 0: none
+
+  // The shape of a launch, remembered for the next.
+  std::shared_ptr<const Shape> shape(const core::Grid& grid, const std::vector<std::vector<std::byte>>& scalars,
+                                     const std::vector<core::Bytes>& sizes);
+  // What a box of groups touches, per argument.
+  std::vector<Touch> touches(const Shape& shape, const core::Box& groups) const;
+
+ private:
+  KernelSource source_;
+  std::optional<kernel::Analysis> analysis_;
+  const core::KernelFacts* facts_ = nullptr;
+  CutBy cut_by_ = CutBy::nothing;
+  std::string why_not_;
+  std::vector<std::shared_ptr<const Shape>> shapes_;  // the newest first; launches hold them, too
+};
+
+}  // namespace heddle::engine

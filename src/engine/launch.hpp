@@ -1,0 +1,103 @@
+// A launch on its way: what the program asked for, what is left to do, and what became of it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/box.hpp"
+#include "core/errors.hpp"
+#include "engine/kernel.hpp"
+#include "engine/memory.hpp"
+
+namespace heddle::engine {
+
+using core::Nanoseconds;
+
+// A buffer, or a part of one, as an argument.
+struct View {
+  std::shared_ptr<Memory> memory;  // shared: a launch may outlive the program's hold on it
+  Bytes begin = 0, size = 0;
+};
+using Argument = std::variant<View, device::Scalar, device::LocalMemory>;
+
+// How the program wants a launch to run; what it does not say is decided.
+struct Wishes {
+  int tasks = 0;        // slices into which each device's share is cut
+  bool spread = false;  // over all devices
+};
+
+struct Request {
+  std::shared_ptr<Kernel> kernel;  // shared: with all launches of it that are not over
+  core::Index items{1, 1, 1};      // work-items
+  core::Index group{0, 0, 0};      // of each group; 0: whatever fits
+  core::Index offset{0, 0, 0};
+  int dimensions = 1;
+  std::vector<Argument> arguments;
+  Wishes wishes;
+};
+
+// What was done, for people and tests.
+struct SliceReport {
+  std::string device;
+  core::Box box;
+  Nanoseconds begin{0}, end{0};  // from queuing to the end, on the device's clock
+};
+struct Report {
+  std::vector<SliceReport> slices;  // as they ended
+  std::vector<std::string> notes;   // what was decided, and why
+  Bytes bytes_in = 0, bytes_out = 0;
+  int retries = 0;  // slices that failed and ran again
+  Nanoseconds submitted{0}, ended{0};
+};
+
+// One slice on its way. The engine's to touch, under its lock.
+struct Slice {
+  std::shared_ptr<Launch> launch;
+  core::Box box;
+  std::size_t member = 0, queue = 0;
+  struct Use {
+    std::shared_ptr<Memory> memory;
+    Touch touch;      // in bytes of the memory
+    SpanSet brought;  // copied to the device for it
+    SpanSet fetched;  // copied to the host behind it
+    HostBlock host;   // keeps what is being copied from
+  };
+  std::vector<Use> uses;                // one per memory, whatever the number of arguments that are it
+  std::vector<device::Event> events;    // copies in, then the launch
+  std::vector<device::Event> fetching;  // copies of results to the host, behind the launch
+  bool started = false;                 // given to the device; before, it waits for bytes to come to the host
+  bool launched = false;                // and the kernel with it
+  bool spoilt = false;                  // another one failed that may have written where it writes
+  bool over = false;
+  bool watched = false;  // its end will be told
+  Nanoseconds begin{0};
+};
+
+class Launch {
+ public:
+  explicit Launch(Request asked) : request(std::move(asked)) {}
+
+  // The engine's, under its lock.
+  Request request;
+  core::Grid grid;
+  std::shared_ptr<const Shape> shape;
+  core::Box space;            // work-items, from zero
+  core::Footprint footprint;  // a group
+  core::BoxSet remaining;
+  std::vector<std::shared_ptr<Slice>> in_flight;
+  bool one_space = false;
+  std::optional<int> home;     // with one_space: the memory that slices used so far
+  bool draining = false;       // nothing starts before all that is on its way has ended
+  std::vector<bool> excluded;  // members that cannot take part in this launch
+  int blockers = 0;            // earlier launches that must be over first
+  std::vector<std::weak_ptr<Launch>> dependents;
+  std::optional<core::Failure> failure;
+  std::optional<core::Failure> last_failure;  // of a slice: what to say when nobody is left
+  bool over = false;
+  Report report;
+};
+
+}  // namespace heddle::engine

@@ -1,0 +1,110 @@
+// Freshness by memory space, buffers by device.
+#include "engine/memory.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace heddle::engine {
+
+HostBlock allocate_host(Bytes size) {
+  constexpr std::size_t page = 4096;
+  void* bytes = std::aligned_alloc(page, (size + page - 1) / page * page);
+  if (!bytes) throw std::bad_alloc();
+  return {{static_cast<std::byte*>(bytes), size}, std::shared_ptr<void>(bytes, [](void* p) { std::free(p); })};
+}
+
+const SpanSet& Memory::fresh(MemorySpace space) const {
+  static const SpanSet none;
+  const auto at = places_.find(space);
+  return at == places_.end() ? none : at->second.fresh;
+}
+
+void Memory::settle() {
+  for (auto& [space, place] : places_) {
+    std::erase_if(place.arriving, [&place = place](const Arrival& a) {
+      if (!a.event->done()) return false;
+      if (!a.event->wait()) place.fresh.remove(a.span);
+      return true;
+    });
+  }
+}
+
+std::vector<device::Event> Memory::pending(MemorySpace space, const SpanSet& bytes) const {
+  std::vector<device::Event> out;
+  const auto at = places_.find(space);
+  if (at == places_.end()) return out;
+  for (const Arrival& a : at->second.arriving) {
+    if (bytes.meets(SpanSet(a.span))) out.push_back(a.event);
+  }
+  return out;
+}
+
+bool Memory::is_fresh_anywhere(const SpanSet& bytes) const {
+  SpanSet missing = bytes;
+  for (const auto& [space, place] : places_) missing.remove(place.fresh);
+  return missing.empty();
+}
+
+std::vector<MemorySpace> Memory::spaces() const {
+  std::vector<MemorySpace> out;
+  for (const auto& [space, place] : places_) {
+    if (!place.fresh.empty()) out.push_back(space);
+  }
+  return out;
+}
+
+void Memory::arrives(MemorySpace space, const Span& bytes, device::Event event) {
+  Place& place = places_[space];
+  place.fresh.add(bytes);
+  place.arriving.push_back({bytes, std::move(event)});
+}
+
+void Memory::abandon(MemorySpace space, const device::Event& event) {
+  std::erase_if(places_[space].arriving, [&](const Arrival& a) { return a.event == event; });
+}
+
+void Memory::forget(MemorySpace space, const SpanSet& bytes) { places_[space].fresh.remove(bytes); }
+
+void Memory::written(MemorySpace space, const SpanSet& bytes) {
+  for (auto& [other, place] : places_) {
+    if (other != space) place.fresh.remove(bytes);
+  }
+  places_[space].fresh.add(bytes);
+}
+
+void Memory::copied(MemorySpace space, const SpanSet& bytes) { places_[space].fresh.add(bytes); }
+
+core::Result<device::Buffer*> Memory::buffer(std::size_t member, device::Device& device, Bytes begin, Bytes size) {
+  Buffers& mine = buffers_[member];
+  if (!mine.whole) {
+    mine.own = device.info().space != device::host_memory;
+    auto whole = mine.own ? device.allocate(this->size()) : device.wrap(host_.bytes);
+    if (!whole) return whole.failure();
+    mine.whole = std::move(*whole);
+  }
+  if (begin == 0 && size == this->size()) return mine.whole.get();
+  auto& part = mine.parts[{begin, size}];
+  if (!part) {
+    auto made = device.part(*mine.whole, begin, size);
+    if (!made) return made.failure();
+    part = std::move(*made);
+  }
+  return part.get();
+}
+
+void Memory::drop_buffers(std::size_t member) { buffers_.erase(member); }
+
+void Memory::leak_buffers(std::size_t member) {
+  if (const auto at = buffers_.find(member); at != buffers_.end()) {
+    new Buffers(std::move(at->second));  // on purpose
+    buffers_.erase(at);
+  }
+}
+
+Bytes Memory::device_bytes(std::size_t member) const {
+  const auto at = buffers_.find(member);
+  return at != buffers_.end() && at->second.own && at->second.whole ? size() : 0;
+}
+
+}  // namespace heddle::engine

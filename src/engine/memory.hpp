@@ -1,0 +1,85 @@
+// A buffer as the program sees it, and which of its bytes are fresh in which memory space. Devices that share the
+// host's memory work on the host's copy itself. Everything here is the engine's to call, under its lock.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/spans.hpp"
+#include "device/device.hpp"
+
+namespace heddle::engine {
+
+using core::Bytes;
+using core::Span;
+using core::SpanSet;
+using device::MemorySpace;
+
+class Launch;
+
+// Host memory and whatever keeps it alive: our own, page-locked, or the program's (then nothing does).
+struct HostBlock {
+  std::span<std::byte> bytes;
+  std::shared_ptr<void> owner;  // shared: with copies that are on their way
+};
+
+HostBlock allocate_host(Bytes size);  // page-aligned, not touched
+
+class Memory {
+ public:
+  explicit Memory(HostBlock host) : host_(std::move(host)) { places_[device::host_memory].fresh.add(all()); }
+
+  Bytes size() const { return host_.bytes.size(); }
+  Span all() const { return {0, static_cast<std::int64_t>(size())}; }
+  const HostBlock& host() const { return host_; }
+
+  // A command that brings bytes somewhere.
+  struct Arrival {
+    Span span;
+    device::Event event;
+  };
+
+  void settle();  // bytes whose commands failed did not arrive; to be called before asking for what is fresh
+  const SpanSet& fresh(MemorySpace space) const;  // there now, or on their way
+  std::vector<device::Event> pending(MemorySpace space,
+                                     const SpanSet& bytes) const;  // those of them that are on their way
+  bool is_fresh_anywhere(const SpanSet& bytes) const;
+  std::vector<MemorySpace> spaces() const;  // that have fresh bytes
+
+  void arrives(MemorySpace space, const Span& bytes, device::Event event);
+  void abandon(MemorySpace space, const device::Event& event);  // it will never end
+  void forget(MemorySpace space, const SpanSet& bytes);         // not fresh there (any more)
+  void written(MemorySpace space, const SpanSet& bytes);        // fresh there alone
+  void copied(MemorySpace space, const SpanSet& bytes);         // fresh there, too
+
+  // The buffer of one device for [begin, begin + size): made when first asked for. `member` numbers the devices.
+  core::Result<device::Buffer*> buffer(std::size_t member, device::Device& device, Bytes begin, Bytes size);
+  void drop_buffers(std::size_t member);         // of a device that is gone; what was fresh there alone is lost
+  void leak_buffers(std::size_t member);         // of a device that may still be using them
+  Bytes device_bytes(std::size_t member) const;  // allocated there, without wrapped memory
+
+  // Launches that use this memory and may not be over: the last that wrote, and those that read since.
+  std::weak_ptr<Launch> last_writer;
+  std::vector<std::weak_ptr<Launch>> readers;
+  bool host_reads = false;  // the program read results of a launch from here: bring them back without being asked
+  std::string unusable;     // why; a device that hangs may still write here
+
+ private:
+  struct Place {
+    SpanSet fresh;
+    std::vector<Arrival> arriving;
+  };
+  struct Buffers {
+    std::unique_ptr<device::Buffer> whole;
+    std::map<std::pair<Bytes, Bytes>, std::unique_ptr<device::Buffer>> parts;  // by begin and size
+    bool own = false;                                                          // memory of the device's
+  };
+
+  HostBlock host_;
+  std::map<MemorySpace, Place> places_;
+  std::map<std::size_t, Buffers> buffers_;
+};
+
+}  // namespace heddle::engine

@@ -1,0 +1,413 @@
+// The life of a slice: bytes to where it runs, the launch, what it wrote; and what happens where that fails.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/box_form.hpp"
+#include "core/log.hpp"
+#include "core/trace.hpp"
+#include "engine/engine.hpp"
+
+namespace heddle::engine {
+
+using core::Failure;
+using core::FailureKind;
+using device::host_memory;
+
+namespace {
+
+core::Box groups_of(const Launch& launch, const core::Box& items) {
+  core::Box out;
+  for (std::size_t d = 0; d < 3; ++d) {
+    out.begin[d] = items.begin[d] / launch.grid.local[d];
+    out.end[d] = items.end[d] / launch.grid.local[d];
+  }
+  return out;
+}
+
+// What is done to each memory, whatever the number of arguments that are it.
+std::vector<Slice::Use> uses_of(const Launch& launch, const std::vector<Touch>& touches) {
+  std::vector<Slice::Use> out;
+  for (std::size_t i = 0; i < touches.size(); ++i) {
+    const auto* view = std::get_if<View>(&launch.request.arguments[i]);
+    if (!view) continue;
+    auto at = std::find_if(out.begin(), out.end(), [&](const Slice::Use& u) { return u.memory == view->memory; });
+    if (at == out.end()) at = out.insert(at, Slice::Use{.memory = view->memory, .host = view->memory->host()});
+    const auto by = static_cast<std::int64_t>(view->begin);
+    at->touch.read.add(core::shifted(touches[i].read, by));
+    at->touch.written.add(core::shifted(touches[i].written, by));
+    at->touch.exact &= touches[i].exact || touches[i].written.empty();
+  }
+  return out;
+}
+
+bool is_exact(const Slice& slice) {
+  return std::all_of(slice.uses.begin(), slice.uses.end(), [](const Slice::Use& u) { return u.touch.exact; });
+}
+
+std::span<std::byte> part(const HostBlock& host, const Span& span) {
+  return host.bytes.subspan(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.size()));
+}
+
+}  // namespace
+
+decide::State Engine::state_of(const Launch& launch) const {
+  const Kernel& kernel = *launch.request.kernel;
+  decide::State out;
+  out.space = launch.space;
+  out.footprint = launch.footprint;
+  out.remaining = launch.remaining;
+  out.in_flight = static_cast<int>(launch.in_flight.size());
+  out.whole = !launch.shape->undivided.empty();
+  out.one_space = launch.one_space;
+  out.home = launch.home;
+  out.axis = launch.shape->axis;
+  out.tasks = std::max(1, launch.request.wishes.tasks);
+  out.primary = primary_;
+  out.spread = launch.request.wishes.spread;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const Member& member = members_[m];
+    const Built& built = kernel.built[m];
+    const bool can_cut = kernel.cut_by() != CutBy::box || built.box;
+    decide::Member& to = out.members.emplace_back();
+    to.ready = built.state == Built::State::ready && !member.aside && !launch.excluded[m] && (out.whole || can_cut);
+    to.space = member.device->info().space;
+    to.rate = kernel.rates[m];
+    for (const Member::Lane& lane : member.lanes) to.queued.push_back(lane.queued);
+  }
+  return out;
+}
+
+// Starts whatever can be started; ends the launch where nothing is left.
+void Engine::turn(const std::shared_ptr<Launch>& first) {
+  std::vector<std::shared_ptr<Launch>> todo = {first};
+  while (!todo.empty()) {
+    const std::shared_ptr<Launch> launch = std::move(todo.back());
+    todo.pop_back();
+    if (launch->over || launch->blockers > 0) continue;
+    while (!launch->failure) {
+      launch->draining &= !launch->in_flight.empty();
+      if (launch->draining) break;
+      decide::State state = state_of(*launch);
+      // Where all of its memory's devices are gone, a launch may go on in another.
+      const auto stays = [&](const decide::Member& m) { return m.ready && m.space == launch->home; };
+      if (launch->in_flight.empty() && launch->home && std::none_of(state.members.begin(), state.members.end(), stays))
+        state.home = launch->home = std::nullopt;
+      bool any = false;
+      for (const decide::Action& action : decide::step(state))
+        any |= !launch->failure && !launch->draining && start(launch, action);
+      if (!any) break;
+    }
+    const bool hungry = !launch->failure && !launch->remaining.empty();
+    if (!launch->in_flight.empty() || (hungry && somebody_may_run(*launch))) {
+      // Whoever ends next makes room for more.
+      for (const auto& other : active_) {
+        const bool told = hungry || (other == launch && (!launch->dependents.empty() || launch->in_flight.size() > 1));
+        for (std::size_t s = 0; told && s < other->in_flight.size(); ++s) watch(other->in_flight[s]);
+      }
+    } else {
+      if (hungry) {
+        launch->failure =
+            launch->last_failure.value_or(Failure{FailureKind::unsupported, "no device is left that could run it", ""});
+      }
+      end(launch);
+      for (const auto& weak : launch->dependents) {
+        if (auto next = weak.lock(); next && --next->blockers == 0) todo.push_back(std::move(next));
+      }
+    }
+  }
+}
+
+// A device that could, when it has room, or has built the kernel.
+bool Engine::somebody_may_run(const Launch& launch) const {
+  const auto& built = launch.request.kernel->built;
+  const decide::State state = state_of(launch);
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (state.members[m].ready || (built[m].state == Built::State::building && !members_[m].aside)) return true;
+  }
+  return false;
+}
+
+// False where it cannot be started now.
+bool Engine::start(const std::shared_ptr<Launch>& launch, const decide::Action& action) {
+  const Kernel& kernel = *launch->request.kernel;
+  const bool whole = action.box == launch->space;
+  const int space = members_[action.member].device->info().space;
+  auto slice = std::make_shared<Slice>();
+  slice->launch = launch, slice->box = action.box, slice->member = action.member, slice->queue = action.queue;
+  slice->uses =
+      uses_of(*launch, whole ? launch->shape->whole : kernel.touches(*launch->shape, groups_of(*launch, action.box)));
+  if (!is_exact(*slice)) launch->one_space = true;
+  // What is perhaps not written can only be fresh in one place, so nobody may work in another meanwhile.
+  if (launch->one_space && std::any_of(launch->in_flight.begin(), launch->in_flight.end(), [&](const auto& other) {
+        return members_[other->member].device->info().space != space;
+      })) {
+    launch->home = members_[launch->in_flight.front()->member].device->info().space;
+    return false;
+  }
+  if (launch->one_space) launch->home = space;
+  launch->remaining.remove(action.box);
+  launch->in_flight.push_back(slice);
+  ++members_[action.member].lanes[action.queue].queued;
+  if (core::TraceSink* sink = core::trace()) {
+    sink->add({core::TraceKind::decision, "host", kernel.source().name,
+               fmt::format("{} on {}: {}", core::to_string(action.box), members_[action.member].device->info().id,
+                           action.reason),
+               members_[action.member].device->now(), Nanoseconds{0}});
+  }
+  run(slice);
+  return true;
+}
+
+// Runs it now, or as soon as its bytes are where they can be copied from.
+void Engine::run(const std::shared_ptr<Slice>& slice) {
+  switch (at_hand(*slice)) {
+    case AtHand::soon:
+      if (std::find(held_.begin(), held_.end(), slice) == held_.end()) held_.push_back(slice);
+      return;
+    case AtHand::never:
+      std::erase(held_, slice);
+      slice->launch->failure = Failure{FailureKind::lost, "bytes that it reads were lost with their device", ""};
+      return release(*slice);
+    case AtHand::yes:
+      std::erase(held_, slice);
+  }
+  slice->started = true;
+  slice->begin = members_[slice->member].device->now();
+  if (auto queued = enqueue(*slice); !queued) {
+    // What was queued before that may still be at work.
+    (void)members_[slice->member].lanes[slice->queue].queue->finish();
+    fail(*slice, queued.failure());
+  }
+}
+
+Engine::AtHand Engine::at_hand(Slice& slice) {
+  const int space = members_[slice.member].device->info().space;
+  bool soon = false;
+  for (Slice::Use& use : slice.uses) {
+    use.memory->settle();
+    SpanSet needed = use.touch.needed();
+    if (space != host_memory) needed.remove(use.memory->fresh(space));
+    if (!gather(use.memory, needed)) return AtHand::never;
+    soon |= !use.memory->pending(host_memory, needed).empty();
+  }
+  return soon ? AtHand::soon : AtHand::yes;
+}
+
+core::Status Engine::enqueue(Slice& slice) {
+  const Launch& launch = *slice.launch;
+  const Kernel& kernel = *launch.request.kernel;
+  Member& member = members_[slice.member];
+  device::Queue& queue = *member.lanes[slice.queue].queue;
+  const int space = member.device->info().space;
+  std::vector<device::Argument> arguments;
+  for (const Argument& argument : launch.request.arguments) {
+    if (const auto* view = std::get_if<View>(&argument)) {
+      auto buffer = view->memory->buffer(slice.member, *member.device, view->begin, view->size);
+      if (!buffer) return buffer.failure();
+      arguments.push_back(device::BufferArgument{*buffer});
+    } else if (const auto* scalar = std::get_if<device::Scalar>(&argument)) {
+      arguments.push_back(*scalar);
+    } else {
+      arguments.push_back(std::get<device::LocalMemory>(argument));
+    }
+  }
+  std::vector<device::Event> waits;
+  for (Slice::Use& use : slice.uses) {
+    if (space == host_memory) break;
+    const SpanSet needed = use.touch.needed();
+    for (device::Event& event : use.memory->pending(space, needed)) waits.push_back(std::move(event));
+    const SpanSet missing = core::subtract(needed, use.memory->fresh(space));
+    if (missing.empty()) continue;
+    auto buffer = use.memory->buffer(slice.member, *member.device, 0, use.memory->size());
+    if (!buffer) return buffer.failure();
+    use.host = use.memory->host();
+    for (const Span& span : missing.spans()) {
+      auto copied = queue.copy_in(**buffer, static_cast<Bytes>(span.begin), part(use.host, span));
+      if (!copied) return copied.failure();
+      use.brought.add(span);
+      use.memory->arrives(space, span, *copied);
+      slice.events.push_back(*copied);
+    }
+  }
+  const bool whole = slice.box == launch.space;
+  device::Kernel* code = kernel.built[slice.member].original.get();
+  core::NdRange range{launch.grid.offset, {}, launch.grid.local, launch.grid.dimensions};
+  for (std::size_t d = 0; d < 3; ++d) {
+    range.global[d] = slice.box.extent(static_cast<int>(d));
+    if (!whole) range.offset[d] += slice.box.begin[d];
+  }
+  if (!whole && kernel.cut_by() == CutBy::box) {
+    const core::BoxLaunch boxed = core::box_launch(launch.grid, groups_of(launch, slice.box));
+    code = kernel.built[slice.member].box.get();
+    range = boxed.range;
+    for (const auto& hidden :
+         {boxed.arguments.base, boxed.arguments.count, boxed.arguments.groups, boxed.arguments.offset})
+      arguments.push_back(device::scalar(hidden));
+  }
+  auto launched = queue.launch({*code, arguments, range}, waits);
+  if (!launched) return launched.failure();
+  slice.launched = true;
+  slice.events.push_back(*launched);
+  for (Slice::Use& use : slice.uses) {
+    // Where the program reads results on the host, they come by themselves. Not in place: the host's copy is what a
+    // retry would begin with.
+    if (space == host_memory || !use.memory->host_reads || use.touch.in_place()) continue;
+    if (use.touch.written.spans().size() > 16) continue;  // small pieces are gathered when they are asked for
+    auto buffer = use.memory->buffer(slice.member, *member.device, 0, use.memory->size());
+    if (!buffer) return buffer.failure();
+    use.host = use.memory->host();
+    for (const Span& span : use.touch.written.spans()) {
+      auto copied = queue.copy_out(part(use.host, span), **buffer, static_cast<Bytes>(span.begin), {&*launched, 1});
+      if (!copied) break;  // gathered when asked for
+      slice.fetching.push_back(*copied);
+      use.fetched.add(span);
+    }
+  }
+  return queue.flush();
+}
+
+void Engine::watch(const std::shared_ptr<Slice>& slice) {
+  if (slice->watched || !slice->started || slice->over) return;
+  slice->watched = true;
+  const device::Event& last = slice->fetching.empty() ? slice->events.back() : slice->fetching.back();
+  last->notify([inbox = inbox_, slice = std::weak_ptr(slice)] {
+    std::lock_guard hold(inbox->mutex);
+    inbox->happened.emplace_back(slice);
+    inbox->changed.notify_one();
+  });
+}
+
+// Its last command is done.
+void Engine::collect(const std::shared_ptr<Slice>& slice) {
+  if (slice->over) return;
+  const auto failed = std::find_if(slice->events.begin(), slice->events.end(),
+                                   [](const device::Event& event) { return !event->wait(); });
+  if (failed != slice->events.end())
+    fail(*slice, (*failed)->wait().failure());
+  else if (slice->spoilt)
+    fail(*slice, slice->launch->last_failure.value());
+  else
+    succeed(*slice);
+  turn(slice->launch);
+  turn_hungry();
+}
+
+// Launches that found no room.
+void Engine::turn_hungry() {
+  for (const auto& launch : std::vector(active_.begin(), active_.end())) {
+    if (!launch->over && !launch->remaining.empty()) turn(launch);
+  }
+}
+
+void Engine::succeed(Slice& slice) {
+  Member& member = members_[slice.member];
+  Launch& launch = *slice.launch;
+  const int space = member.device->info().space;
+  bool fetched = true;
+  for (const device::Event& event : slice.fetching) {
+    if (auto status = event->wait(); !status) {
+      count_failure(slice.member, status.failure());
+      fetched = false;
+    }
+  }
+  for (Slice::Use& use : slice.uses) {
+    use.memory->settle();
+    use.memory->written(space, use.touch.written);
+    launch.report.bytes_in += static_cast<Bytes>(use.brought.size());
+    if (!fetched) continue;
+    use.memory->copied(host_memory, use.fetched);
+    launch.report.bytes_out += static_cast<Bytes>(use.fetched.size());
+  }
+  Member::Lane& lane = member.lanes[slice.queue];
+  const Nanoseconds now = member.device->now(), begin = std::max(slice.begin, lane.last_end);
+  lane.last_end = now;
+  double& rate = launch.request.kernel->rates[slice.member];
+  const double seen = static_cast<double>(slice.box.volume()) / std::max(1e-9, core::seconds(now - begin));
+  rate = rate == 0 ? seen : 0.7 * rate + 0.3 * seen;
+  launch.report.slices.push_back({member.device->info().id, slice.box, slice.begin, now});
+  release(slice);
+}
+
+void Engine::release(Slice& slice) {
+  if (slice.over) return;
+  slice.over = true;
+  --members_[slice.member].lanes[slice.queue].queued;
+  auto& all = slice.launch->in_flight;
+  all.erase(std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.get() == &slice; }));
+}
+
+void Engine::fail(Slice& slice, const Failure& failure) {
+  Launch& launch = *slice.launch;
+  const int space = members_[slice.member].device->info().space;
+  bool again = true;
+  for (Slice::Use& use : slice.uses) {
+    use.memory->settle();
+    if (space == host_memory) {
+      // The host's copy is what it worked on: running again is right only if it reads nothing that it wrote.
+      again &= !use.touch.in_place() || !slice.launched;
+    } else {
+      SpanSet spoilt = use.brought;
+      if (slice.launched) spoilt.add(use.touch.written);
+      use.memory->forget(space, spoilt);
+      again &= use.memory->is_fresh_anywhere(use.touch.needed());
+    }
+  }
+  if (space != host_memory && !is_exact(slice)) {
+    // It may have left anything anywhere in its range, and others of this launch work in the same: they are over, too,
+    // and nobody brings bytes there before they have ended.
+    launch.draining = true;
+    for (const auto& other : launch.in_flight) {
+      if (other.get() != &slice && slice.launched && members_[other->member].device->info().space == space)
+        other->spoilt = true;
+    }
+  }
+  const std::string& id = members_[slice.member].device->info().id;
+  launch.last_failure = Failure{failure.kind, fmt::format("{} on {}", failure.what, id), failure.log};
+  if (slice.spoilt)
+    ;  // not its device's fault
+  else if (failure.kind == FailureKind::allocation || failure.kind == FailureKind::unsupported)
+    launch.excluded[slice.member] = true;
+  else
+    count_failure(slice.member, failure);
+  if (again) {
+    launch.remaining.add(slice.box);
+    ++launch.report.retries;
+    launch.report.notes.push_back(
+        fmt::format("{} failed on {} and runs again: {}", core::to_string(slice.box), id, failure.what));
+  } else {
+    launch.failure = launch.last_failure;
+    launch.remaining = {};
+  }
+  release(slice);
+}
+
+void Engine::count_failure(std::size_t number, const Failure& failure) {
+  Member& member = members_[number];
+  ++member.failures;
+  const bool gone = failure.kind == FailureKind::lost || failure.kind == FailureKind::hang;
+  member.gone |= gone;
+  if (member.aside || (member.failures < 2 && !gone)) return;
+  member.aside = true;
+  core::log(core::LogLevel::warn, fmt::format("{} ({}) is set aside: {}", member.device->info().id,
+                                              member.device->info().name, failure.what));
+}
+
+void Engine::end(const std::shared_ptr<Launch>& launch) {
+  launch->over = true;
+  if (launch->failure) {
+    // Outputs of a failed launch are undefined; what is fresh nowhere else may as well be what the host has.
+    for (const Slice::Use& use : uses_of(*launch, launch->shape->whole)) {
+      for (const Span& span : use.touch.written.spans()) {
+        SpanSet nowhere(span);
+        for (MemorySpace space : use.memory->spaces()) nowhere.remove(use.memory->fresh(space));
+        use.memory->copied(host_memory, nowhere);
+      }
+    }
+  }
+  launch->report.ended = members_.front().device->now();
+  active_.remove(launch);
+  changed_.notify_all();
+}
+
+}  // namespace heddle::engine

@@ -1,0 +1,198 @@
+// The library's face: checks, and calls of the engine.
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "core/settings.hpp"
+#include "device/machine.hpp"
+#include "engine/engine.hpp"
+#include "heddle/heddle.hpp"
+#include "kernel/compiler.hpp"
+
+namespace heddle {
+
+namespace detail {
+
+struct RuntimeState {
+  explicit RuntimeState(const Options& options);
+
+  bool locked;
+  core::Settings settings;
+  device::Machine machine;
+  kernel::Compiler compiler;
+  engine::Engine engine;
+};
+
+struct BufferState {
+  BufferState(std::shared_ptr<RuntimeState> of, std::shared_ptr<engine::Memory> first, bool ours)
+      : runtime(std::move(of)), own(ours), memory_(std::move(first)) {}
+
+  std::shared_ptr<engine::Memory> memory() const {
+    std::lock_guard hold(mutex_);
+    return memory_;
+  }
+  void replace(std::shared_ptr<engine::Memory> by) {
+    std::lock_guard hold(mutex_);
+    memory_ = std::move(by);
+  }
+
+  const std::shared_ptr<RuntimeState> runtime;
+  const bool own;  // not the program's memory
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<engine::Memory> memory_;  // another one after a write while launches use this one
+};
+
+struct KernelState {
+  std::shared_ptr<RuntimeState> runtime;
+  std::shared_ptr<engine::Kernel> kernel;
+};
+
+struct LaunchState {
+  std::shared_ptr<RuntimeState> runtime;
+  std::shared_ptr<engine::Launch> launch;
+};
+
+namespace {
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+core::Settings settings_of(const Options& options) {
+  core::Settings out = core::read_settings(environment);
+  if (!options.devices.empty()) out.devices = options.devices;
+  return out;
+}
+
+std::vector<device::Device*> devices_of(const device::Machine& machine) {
+  std::vector<device::Device*> out;
+  for (const auto& device : machine.devices) out.push_back(device.get());
+  return out;
+}
+
+void must(const core::Status& status) {
+  if (!status) throw Error(status.failure().what, status.failure().log);
+}
+
+}  // namespace
+
+RuntimeState::RuntimeState(const Options& options)
+    : locked(options.locked),
+      settings(settings_of(options)),
+      machine(device::open_machine(settings, environment)),
+      compiler(kernel::options_of(settings)),
+      engine(devices_of(machine),
+             {.analyse = [this](const kernel::Source& source) { return compiler.analyse(source, {"box"}); }}) {}
+
+std::size_t AnyBuffer::size() const { return state ? state->memory()->size() : 0; }
+
+std::span<std::byte> AnyBuffer::host() {
+  if (!state) throw std::invalid_argument("host() of a buffer that was not made by a runtime");
+  must(state->runtime->engine.to_host(state->memory(), true));
+  return state->memory()->host().bytes;
+}
+
+std::span<const std::byte> AnyBuffer::read() const {
+  if (!state) throw std::invalid_argument("read() of a buffer that was not made by a runtime");
+  must(state->runtime->engine.to_host(state->memory(), false));
+  return state->memory()->host().bytes;
+}
+
+void AnyBuffer::write(std::span<const std::byte> bytes) {
+  if (bytes.size() != size())
+    throw std::invalid_argument("write() of " + std::to_string(bytes.size()) + " bytes to a buffer of " +
+                                std::to_string(size()));
+  if (bytes.empty()) return;
+  engine::Engine& engine = state->runtime->engine;
+  std::shared_ptr<engine::Memory> memory = state->memory();
+  if (state->own && engine.in_use(*memory))
+    state->replace(memory = engine.make_memory(bytes.size(), state->runtime->locked));
+  else
+    engine.discard(memory);
+  std::memcpy(memory->host().bytes.data(), bytes.data(), bytes.size());
+}
+
+}  // namespace detail
+
+Runtime::Runtime() : Runtime(Options{}) {}
+Runtime::Runtime(const Options& options) : state_(std::make_shared<detail::RuntimeState>(options)) {}
+Runtime::~Runtime() {
+  if (state_) state_->engine.finish();
+}
+Runtime::Runtime(Runtime&&) noexcept = default;
+Runtime& Runtime::operator=(Runtime&&) noexcept = default;
+
+detail::AnyBuffer Runtime::make_buffer(std::size_t size) {
+  return {std::make_shared<detail::BufferState>(state_, state_->engine.make_memory(size, state_->locked), true)};
+}
+
+detail::AnyBuffer Runtime::make_buffer_on(std::span<std::byte> memory) {
+  return {std::make_shared<detail::BufferState>(state_, state_->engine.use_memory(memory), false)};
+}
+
+Kernel Runtime::kernel(const std::string& name, const std::string& source, const std::string& options) {
+  auto made = state_->engine.make_kernel({name, source, options});
+  if (!made) throw Error(made.failure().what, made.failure().log);
+  Kernel out;
+  out.name_ = name;
+  out.state_ = std::make_shared<detail::KernelState>(detail::KernelState{state_, std::move(*made)});
+  return out;
+}
+
+Launch Runtime::launch_all(const Kernel& kernel, const Grid& grid, std::vector<detail::Argument> arguments) {
+  if (!kernel.state_) throw std::invalid_argument("a launch of a kernel that was not made by a runtime");
+  if (kernel.state_->runtime != state_)
+    throw std::invalid_argument("kernel '" + kernel.name() + "' was made by another runtime");
+  engine::Request request;
+  request.kernel = kernel.state_->kernel;
+  request.items = grid.items, request.group = grid.group_size, request.offset = grid.offset;
+  request.dimensions = grid.dimensions;
+  request.wishes = {grid.task_count, grid.everywhere};
+  for (detail::Argument& argument : arguments) {
+    if (auto* buffer = std::get_if<detail::BufferArgument>(&argument)) {
+      if (!buffer->buffer) throw std::invalid_argument("kernel '" + kernel.name() + "': a buffer that no runtime made");
+      if (buffer->buffer->runtime != state_)
+        throw std::invalid_argument("kernel '" + kernel.name() + "': a buffer of another runtime");
+      request.arguments.emplace_back(engine::View{buffer->buffer->memory(), buffer->begin, buffer->size});
+    } else if (auto* value = std::get_if<std::vector<std::byte>>(&argument)) {
+      request.arguments.emplace_back(std::move(*value));
+    } else {
+      request.arguments.emplace_back(device::LocalMemory{std::get<detail::LocalArgument>(argument).size});
+    }
+  }
+  Launch out;
+  out.state_ =
+      std::make_shared<detail::LaunchState>(detail::LaunchState{state_, state_->engine.submit(std::move(request))});
+  return out;
+}
+
+std::vector<std::string> Runtime::devices() const {
+  std::vector<std::string> out;
+  for (const auto& device : state_->machine.devices) out.push_back(device->info().id + ": " + device->info().name);
+  return out;
+}
+
+void Launch::wait() const {
+  if (state_) detail::must(state_->runtime->engine.wait(state_->launch));
+}
+
+bool Launch::done() const { return !state_ || state_->runtime->engine.is_over(*state_->launch); }
+
+Report Launch::report() const {
+  Report out;
+  if (!state_) return out;
+  (void)state_->runtime->engine.wait(state_->launch);
+  const engine::Report report = state_->runtime->engine.report(*state_->launch);
+  for (const engine::SliceReport& s : report.slices)
+    out.slices.push_back({s.device, s.box.begin, s.box.end, s.begin, s.end});
+  out.decisions = report.notes;
+  out.bytes_to_devices = report.bytes_in, out.bytes_to_host = report.bytes_out;
+  out.retries = report.retries;
+  out.time = report.ended - report.submitted;
+  return out;
+}
+
+}  // namespace heddle

@@ -1,0 +1,126 @@
+// The policy on devices that are only numbers: exact actions, and no point lost or given twice.
+#include "decide/step.hpp"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace heddle::decide {
+namespace {
+
+using core::box_of;
+
+State state_of(std::int64_t points, std::int64_t footprint, std::vector<Member> members) {
+  State s;
+  s.space = box_of(points);
+  s.footprint.points = {footprint, 1, 1};
+  s.remaining = core::BoxSet(s.space);
+  s.members = std::move(members);
+  return s;
+}
+
+Member member(int space, double rate, std::vector<int> queued = {0}) { return {true, space, rate, std::move(queued)}; }
+
+core::Box from_to(std::int64_t begin, std::int64_t end) { return {{begin, 0, 0}, {end, 1, 1}}; }
+
+TEST(Step, AWholeLaunchGoesToThePrimaryAtOnce) {
+  State s = state_of(1000, 10, {member(0, 0), member(1, 0)});
+  s.whole = true, s.primary = 1;
+  EXPECT_EQ(step(s), (std::vector<Action>{{1, 0, s.space, "cannot be cut"}}));
+  s.members[1].ready = false;
+  EXPECT_EQ(step(s)[0].member, 0u);
+  s.in_flight = 1;
+  EXPECT_TRUE(step(s).empty());
+}
+
+TEST(Step, NobodyReadyMeansNothingToDo) {
+  State s = state_of(1000, 10, {Member{.queued = {0}}});
+  EXPECT_TRUE(step(s).empty());
+  s.whole = true;
+  EXPECT_TRUE(step(s).empty());
+}
+
+TEST(Step, OneDeviceTakesItsTasksTwoPerQueue) {
+  State s = state_of(800, 10, {member(1, 0, {0, 0})});
+  s.tasks = 8;
+  const auto actions = step(s);
+  ASSERT_EQ(actions.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(actions[i].queue, i % 2);
+    EXPECT_EQ(actions[i].box, from_to(100 * static_cast<std::int64_t>(i), 100 * static_cast<std::int64_t>(i) + 100));
+  }
+  for (const Action& a : actions) s.remaining.remove(a.box);
+  s.members[0].queued = {1, 2};
+  const auto more = step(s);
+  ASSERT_EQ(more.size(), 1u);
+  EXPECT_EQ(more[0], (Action{0, 0, from_to(400, 500), "task of its device"}));
+}
+
+TEST(Step, SharesFollowTheRates) {
+  State s = state_of(900, 10, {member(0, 2e6), member(1, 1e6)});
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, s.space, "task of its device"}}));  // not told to spread
+  s.spread = true;
+  const auto actions = step(s);
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_EQ(actions[0].box, from_to(0, 600));
+  EXPECT_EQ(actions[1].box, from_to(600, 900));
+  s.members[1].rate = 0;  // counts as the others do
+  EXPECT_EQ(step(s)[1].box, from_to(450, 900));
+}
+
+TEST(Step, HalvesOfOneMemoryWorkTogether) {
+  const State s = state_of(100, 10, {member(0, 0), member(0, 0), member(1, 0)});
+  const auto actions = step(s);
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_EQ(actions[0].box, from_to(0, 50));
+  EXPECT_EQ(actions[1], (Action{1, 0, from_to(50, 100), "share of several devices"}));
+}
+
+TEST(Step, WhatCannotBeJoinedStaysInOneMemory) {
+  State s = state_of(100, 10, {member(0, 0), member(1, 0)});
+  s.spread = s.one_space = true;
+  for (const Action& a : step(s)) EXPECT_EQ(a.member, 0u);
+  s.home = 1;
+  for (const Action& a : step(s)) EXPECT_EQ(a.member, 1u);
+  s.members[1].ready = false;
+  EXPECT_TRUE(step(s).empty());
+}
+
+TEST(Step, EveryPointIsGivenOnce) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    State s;
+    const core::Index points{1 + static_cast<std::int64_t>(random() % 8), 1 + static_cast<std::int64_t>(random() % 8),
+                             1};
+    s.footprint.points = points;
+    s.space = box_of(points[0] * (1 + static_cast<std::int64_t>(random() % 40)),
+                     points[1] * (1 + static_cast<std::int64_t>(random() % 40)));
+    s.remaining = core::BoxSet(s.space);
+    s.axis = static_cast<int>(random() % 2), s.tasks = 1 + static_cast<int>(random() % 9), s.spread = random() % 2;
+    for (std::size_t m = 0; m < 1 + random() % 4; ++m)
+      s.members.push_back(
+          member(static_cast<int>(random() % 2), random() % 3 * 1e6, std::vector<int>(1 + random() % 3)));
+    core::BoxSet given;
+    std::vector<Action> on_the_way;
+    for (int turn = 0; turn < 10'000 && !(s.remaining.empty() && on_the_way.empty()); ++turn) {
+      for (const Action& a : step(s)) {
+        EXPECT_TRUE(s.remaining.covers(a.box));
+        EXPECT_EQ(core::align(a.box, s.footprint, s.space), a.box);
+        s.remaining.remove(a.box);
+        const auto before = given.volume();
+        given.add(a.box);
+        ASSERT_EQ(given.volume(), before + a.box.volume());
+        ASSERT_LE(++s.members[a.member].queued[a.queue], slices_per_queue);
+        on_the_way.push_back(a), ++s.in_flight;
+      }
+      ASSERT_FALSE(on_the_way.empty());
+      const std::size_t done = random() % on_the_way.size();
+      --s.members[on_the_way[done].member].queued[on_the_way[done].queue], --s.in_flight;
+      on_the_way.erase(on_the_way.begin() + static_cast<std::ptrdiff_t>(done));
+    }
+    EXPECT_EQ(given.volume(), s.space.volume());
+  }
+}
+
+}  // namespace
+}  // namespace heddle::decide

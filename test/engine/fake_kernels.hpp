@@ -1,0 +1,254 @@
+// Kernels of fake devices with hand-made facts, and what they do to plain arrays: the reference.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/box_form.hpp"
+#include "device/fake_device.hpp"
+#include "engine/engine.hpp"
+
+namespace heddle::engine {
+
+using device::FakeArguments;
+using device::WorkItem;
+
+// Facts of accesses to 32-bit elements.
+class FactsMaker {
+ public:
+  explicit FactsMaker(std::string name) { facts_.name = std::move(name); }
+
+  FactsMaker& buffer() { return argument(core::AddressSpace::global, 0); }
+  FactsMaker& value() { return argument(core::AddressSpace::value, 4); }
+
+  // Element `scale` * global id of `dimension` + `plus`, and with a width (the number of a value argument): + width *
+  // global id of the next dimension.
+  FactsMaker& access(core::AccessKind kind, int argument, std::int64_t plus = 0, int width = -1,
+                     bool transposed = false) {
+    core::AccessFacts a = prototype(kind, argument);
+    core::Polynomial index;
+    if (plus != 0) index.push_back({4 * plus, {}});
+    add_id(index, transposed ? 1 : 0, -1);
+    if (width >= 0)
+      add_id(index, transposed ? 0 : 1, symbol({.kind = core::SymbolKind::scalar, .index = width, .size = 4}));
+    a.index = index;
+    a.guards_suffice = true;
+    facts_.accesses.push_back(std::move(a));
+    return *this;
+  }
+  FactsMaker& anywhere(core::AccessKind kind, int argument) {
+    facts_.accesses.push_back(prototype(kind, argument));
+    return *this;
+  }
+  // Asks for its group, so that an offset is not enough.
+  FactsMaker& asks_for_groups() {
+    facts_.uses.group_id = true;
+    return *this;
+  }
+  FactsMaker& obstacle(std::string what) {
+    facts_.obstacles.push_back(std::move(what));
+    return *this;
+  }
+  core::KernelFacts make() const { return facts_; }
+
+ private:
+  FactsMaker& argument(core::AddressSpace space, Bytes size) {
+    facts_.arguments.push_back({"a" + std::to_string(facts_.arguments.size()),
+                                space == core::AddressSpace::value ? "int" : "int*", space, size});
+    return *this;
+  }
+  core::AccessFacts prototype(core::AccessKind kind, int argument) {
+    facts_.uses.global_id = true;
+    core::AccessFacts a;
+    a.kind = kind, a.argument = argument, a.bytes = 4;
+    if (kind == core::AccessKind::atomic) a.operation = "add", a.commutative = true;
+    return a;
+  }
+  int symbol(const core::Symbol& s) {
+    for (std::size_t i = 0; i < facts_.symbols.size(); ++i) {
+      if (facts_.symbols[i] == s) return static_cast<int>(i);
+    }
+    facts_.symbols.push_back(s);
+    return static_cast<int>(facts_.symbols.size()) - 1;
+  }
+  // 4 * (group * size + local + offset), times a symbol where one is given
+  void add_id(core::Polynomial& to, int dimension, int times) {
+    const int group = symbol({.kind = core::SymbolKind::group_id, .index = dimension}),
+              size = symbol({.kind = core::SymbolKind::local_size, .index = dimension}),
+              local = symbol({.kind = core::SymbolKind::local_id, .index = dimension}),
+              offset = symbol({.kind = core::SymbolKind::global_offset, .index = dimension});
+    for (std::vector<int> symbols : {std::vector{group, size}, std::vector{local}, std::vector{offset}}) {
+      if (times >= 0) symbols.push_back(times);
+      std::sort(symbols.begin(), symbols.end());
+      to.push_back({4, symbols});
+    }
+  }
+
+  core::KernelFacts facts_;
+};
+
+struct TestKernel {
+  core::KernelFacts facts;
+  std::function<void(const WorkItem&, FakeArguments&)> body;
+  int buffers = 0;  // arguments that are memory come first
+  int dimensions = 1;
+  bool has_facts = true;
+};
+
+inline std::int32_t mixed(std::int32_t x) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) * 2654435761U + 12345U);
+}
+
+// The bodies index by the global id in the order of OpenCL; a last value argument `n` says how many elements there are.
+inline const std::map<std::string, TestKernel>& test_kernels() {
+  using core::AccessKind;
+  static const auto& all = *[] {
+    auto out = new std::map<std::string, TestKernel>;
+    auto add = [&](const std::string& name, const FactsMaker& facts, int buffers, int dimensions,
+                   std::function<void(const WorkItem&, FakeArguments&)> body) {
+      (*out)[name] = {facts.make(), std::move(body), buffers, dimensions, true};
+    };
+    auto at = [](const WorkItem& i) { return static_cast<std::size_t>(i.global_id[0]); };
+    add("map", FactsMaker("map").buffer().buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 1), 2,
+        1, [=](const WorkItem& i, FakeArguments& a) {
+          a.buffer<std::int32_t>(1)[at(i)] = mixed(a.buffer<std::int32_t>(0)[at(i)]);
+        });
+    add("bump", FactsMaker("bump").buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 0), 1, 1,
+        [=](const WorkItem& i, FakeArguments& a) {
+          a.buffer<std::int32_t>(0)[at(i)] += static_cast<std::int32_t>(at(i)) + 1;
+        });
+    add("blur",
+        FactsMaker("blur")
+            .buffer()
+            .buffer()
+            .value()
+            .access(AccessKind::read, 0, -1)
+            .access(AccessKind::read, 0)
+            .access(AccessKind::read, 0, 1)
+            .access(AccessKind::write, 1),
+        2, 1, [=](const WorkItem& i, FakeArguments& a) {
+          const auto in = a.buffer<std::int32_t>(0);
+          const auto n = static_cast<std::size_t>(a.scalar<std::int32_t>(2)), x = at(i);
+          a.buffer<std::int32_t>(1)[x] = mixed(in[x == 0 ? 0 : x - 1] ^ in[x]) + in[x + 1 < n ? x + 1 : x];
+        });
+    add("groups",
+        FactsMaker("groups")
+            .buffer()
+            .buffer()
+            .value()
+            .access(AccessKind::read, 0)
+            .access(AccessKind::write, 1)
+            .asks_for_groups(),
+        2, 1, [=](const WorkItem& i, FakeArguments& a) {
+          a.buffer<std::int32_t>(1)[at(i)] =
+              a.buffer<std::int32_t>(0)[at(i)] + static_cast<std::int32_t>(1000 * i.group_id[0] + i.num_groups[0]);
+        });
+    add("scatter",
+        FactsMaker("scatter").buffer().buffer().value().access(AccessKind::read, 0).anywhere(AccessKind::write, 1), 2,
+        1, [=](const WorkItem& i, FakeArguments& a) {
+          const auto n = static_cast<std::size_t>(a.scalar<std::int32_t>(2));
+          // 7 has no common factor with the powers of two and three that sizes are made of
+          a.buffer<std::int32_t>(1)[at(i) * 7 % n] = mixed(a.buffer<std::int32_t>(0)[at(i)]);
+        });
+    add("count",
+        FactsMaker("count").buffer().buffer().value().access(AccessKind::read, 0).anywhere(AccessKind::atomic, 1), 2, 1,
+        [=](const WorkItem& i, FakeArguments& a) {
+          a.buffer<std::int32_t>(1)[static_cast<std::size_t>(a.buffer<std::int32_t>(0)[at(i)] & 3)] += 1;
+        });
+    add("whole",
+        FactsMaker("whole")
+            .buffer()
+            .buffer()
+            .value()
+            .access(AccessKind::read, 0)
+            .access(AccessKind::write, 1)
+            .obstacle("for the test"),
+        2, 1, [=](const WorkItem& i, FakeArguments& a) {
+          a.buffer<std::int32_t>(1)[at(i)] = 5 - a.buffer<std::int32_t>(0)[at(i)];
+        });
+    add("turn",
+        FactsMaker("turn")
+            .buffer()
+            .buffer()
+            .value()
+            .value()
+            .access(AccessKind::read, 0, 0, 2)
+            .access(AccessKind::write, 1, 0, 3, true),
+        2, 2, [](const WorkItem& i, FakeArguments& a) {
+          const auto w = static_cast<std::size_t>(a.scalar<std::int32_t>(2)),
+                     h = static_cast<std::size_t>(a.scalar<std::int32_t>(3));
+          const auto x = static_cast<std::size_t>(i.global_id[0]), y = static_cast<std::size_t>(i.global_id[1]);
+          a.buffer<std::int32_t>(1)[x * h + y] = mixed(a.buffer<std::int32_t>(0)[y * w + x]);
+        });
+    add("unknown",
+        FactsMaker("unknown").buffer().buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 1), 2, 1,
+        [=](const WorkItem& i, FakeArguments& a) {
+          a.buffer<std::int32_t>(1)[at(i)] = a.buffer<std::int32_t>(0)[at(i)] ^ 77;
+        });
+    out->at("unknown").has_facts = false;
+    return out;
+  }();
+  return all;
+}
+
+// The same kernel in box form: hidden arguments behind its own.
+inline std::function<void(const WorkItem&, FakeArguments&)> boxed(const TestKernel& kernel) {
+  return [body = kernel.body, own = kernel.facts.arguments.size()](const WorkItem& given, FakeArguments& a) {
+    WorkItem item = given;
+    if (a.size() > own) {
+      const auto base = a.scalar<core::HiddenArgument>(own), groups = a.scalar<core::HiddenArgument>(own + 2),
+                 offset = a.scalar<core::HiddenArgument>(own + 3);
+      for (std::size_t d = 0; d < 3; ++d) {
+        item.group_id[d] += base[d];
+        item.num_groups[d] = groups[d];
+        item.global_offset[d] = offset[d];
+        item.global_id[d] = item.group_id[d] * item.local_size[d] + item.local_id[d] + offset[d];
+      }
+    }
+    body(item, a);
+  };
+}
+
+inline void add_test_kernels(device::FakeWorld& world) {
+  for (const auto& [name, kernel] : test_kernels()) {
+    device::FakeKernel fake{.body = boxed(kernel)};
+    if (!kernel.has_facts)
+      fake.limits = device::KernelLimits{.group = 256, .arguments = static_cast<int>(kernel.facts.arguments.size())};
+    world.add_kernel(name, fake);
+  }
+}
+
+inline core::Result<kernel::Analysis> analyse_test_kernel(const kernel::Source& source) {
+  const auto at = test_kernels().find(source.text);  // its text is its name
+  if (at == test_kernels().end() || !at->second.has_facts)
+    return core::Failure{core::FailureKind::unsupported, "nobody knows this kernel", ""};
+  kernel::Analysis out;
+  out.facts.kernels = {at->second.facts};
+  out.forms["box"] = {source.text, ""};
+  return out;
+}
+
+// What a launch does, on plain arrays, in the order of work-items.
+inline void run_reference(const TestKernel& kernel, const core::Grid& grid,
+                          std::vector<FakeArguments::Entry> arguments) {
+  static const std::string no_options;
+  static const device::Info no_device;
+  FakeArguments all(std::move(arguments), no_options, no_device);
+  WorkItem item;
+  item.local_size = grid.local, item.num_groups = grid.groups, item.global_offset = grid.offset;
+  for (std::size_t d = 0; d < 3; ++d) item.global_size[d] = grid.groups[d] * grid.local[d];
+  for (item.group_id[2] = 0; item.group_id[2] < grid.groups[2]; ++item.group_id[2])
+    for (item.group_id[1] = 0; item.group_id[1] < grid.groups[1]; ++item.group_id[1])
+      for (item.group_id[0] = 0; item.group_id[0] < grid.groups[0]; ++item.group_id[0])
+        for (item.local_id[2] = 0; item.local_id[2] < grid.local[2]; ++item.local_id[2])
+          for (item.local_id[1] = 0; item.local_id[1] < grid.local[1]; ++item.local_id[1])
+            for (item.local_id[0] = 0; item.local_id[0] < grid.local[0]; ++item.local_id[0]) {
+              for (std::size_t d = 0; d < 3; ++d)
+                item.global_id[d] = item.group_id[d] * grid.local[d] + item.local_id[d] + grid.offset[d];
+              kernel.body(item, all);
+            }
+}
+
+}  // namespace heddle::engine
