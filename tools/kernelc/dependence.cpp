@@ -158,14 +158,17 @@ void add_ways_between(const Analysis& analysis, const llvm::BasicBlock& above, c
 void add_choice(const Analysis& analysis, const llvm::BasicBlock& block, core::Dependence& out) {
   const llvm::Instruction* terminator = block.getTerminator();
   if (terminator->getNumSuccessors() < 2) return;
-  if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(terminator)) {
-    add_dependence(analysis, *branch->getCondition(), out);
-  } else if (const auto* choice = llvm::dyn_cast<llvm::SwitchInst>(terminator)) {
-    add_dependence(analysis, *choice->getCondition(), out);
-  } else {
-    out.data = true;
-    merge(out, {.sources = {-1}});
+  const auto [at, fresh] = analysis.choices.try_emplace(&block);
+  core::Dependence& on = at->second;
+  if (fresh) {
+    if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(terminator))
+      add_dependence(analysis, *branch->getCondition(), on);
+    else if (const auto* choice = llvm::dyn_cast<llvm::SwitchInst>(terminator))
+      add_dependence(analysis, *choice->getCondition(), on);
+    else
+      on.data = true, on.sources = {-1};
   }
+  merge(out, on);
 }
 
 int argument_of(const llvm::Value& pointer) {
