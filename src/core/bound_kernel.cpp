@@ -310,7 +310,8 @@ class BoundKernel::Evaluation {
     const ByteRanges unknown{Certainty::unknown, {}};
     if (state.never) return {};
     if (!access.index) return unknown;
-    const auto index = known_index ? known_index : values_.linear(*access.index, state.ranges);
+    const auto computed = known_index ? std::nullopt : values_.linear(*access.index, state.ranges);
+    const std::optional<Linear>& index = known_index ? known_index : computed;
     if (!index) {
       const auto values = values_.interval(*access.index, state.ranges);
       const auto end = values ? add(values->high, access.bytes) : std::nullopt;

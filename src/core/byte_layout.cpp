@@ -143,16 +143,15 @@ ByteRanges lay_out(Linear index, int bytes, const Ranges& ranges, const std::vec
     if (!compounds.take(bound)) exact = false;
   }
   std::vector<std::pair<std::int64_t, Interval>> steps;  // coefficient, range
-  Linear left = index;
   for (const Compound& compound : compounds.all) {
     const auto [variable, unit] = compound.unit.front();
-    const std::int64_t factor = left.coefficient(variable) / unit;
+    const std::int64_t factor = index.coefficient(variable) / unit;
     if (!compound.dense || factor == 0) continue;
     steps.emplace_back(factor, compound.range);
     for (const auto& [v, u] : compound.unit)
-      std::erase_if(left.terms, [v = v](const auto& term) { return term.first == v; });
+      std::erase_if(index.terms, [v = v](const auto& term) { return term.first == v; });
   }
-  for (const auto& [variable, coefficient] : left.terms)
+  for (const auto& [variable, coefficient] : index.terms)
     steps.emplace_back(coefficient, *ranges[static_cast<std::size_t>(variable)]);
 
   Run run{index.constant, bytes, {}};
