@@ -64,7 +64,7 @@ bool uniform_work(const KernelFacts& facts) {
   if (facts.branches_on_data || facts.branches_on_group_id) return false;
   return std::none_of(facts.loops.begin(), facts.loops.end(), [](const LoopFacts& loop) {
     const Dependence& on = loop.trips;
-    return on.data || on.atomic || on.group_id;
+    return on.data || on.local_data || on.atomic || on.group_id;
   });
 }
 
@@ -73,9 +73,11 @@ std::vector<std::string> side_effects(const KernelFacts& facts) {
   auto add = [&](const std::string& what) {
     if (std::find(out.begin(), out.end(), what) == out.end()) out.push_back(what);
   };
+  const bool any = std::any_of(facts.accesses.begin(), facts.accesses.end(), writes);
   for (const AccessFacts& access : facts.accesses) {
     if (access.argument < 0) {
       if (writes(access)) add("writes through a pointer that cannot be followed");
+      if (!writes(access) && any) add("reads through a pointer that cannot be followed, perhaps what it writes");
       continue;
     }
     const std::string name = "'" + facts.arguments[static_cast<std::size_t>(access.argument)].name + "'";
@@ -109,8 +111,8 @@ Merge merge_of(const BoundKernel& kernel, std::size_t argument, const Box& group
   bool written = false, updated = false, read = false, only_adds = true, recomputable = true;
   for (const AccessFacts& access : facts.accesses) {
     if (access.argument == -1 && writes(access)) return Merge::none;
+    if (access.argument == number || access.argument == -1) read |= access.kind == AccessKind::read;
     if (access.argument != number) continue;
-    read |= access.kind == AccessKind::read;
     written |= access.kind == AccessKind::write;
     updated |= access.kind == AccessKind::atomic;
     if (access.kind == AccessKind::atomic)

@@ -1,64 +1,23 @@
 // The evaluation of facts for a box. What cannot be computed makes a range larger or unknown, never smaller.
 //
 // Every access runs through the same steps: ranges of the variables for the box; loops bound their counters and guards
-// narrow the ranges, until nothing changes; then the index over what is left is the set of bytes. It is exact if the
-// index is linear, and the points at which the access happens are all of that: guards that bind several variables must
-// bind them in the same combination as the index does (as i < n with i = group * size + local), which then counts as
-// one variable.
+// narrow the ranges, until nothing changes; then the index over what is left is the set of bytes (byte_layout.cpp).
 #include <algorithm>
-#include <numeric>
+#include <limits>
 
+#include "core/byte_layout.hpp"
 #include "core/byte_ranges.hpp"
 #include "core/errors.hpp"
-#include "core/linear.hpp"
+#include "core/launch_values.hpp"
 
 namespace heddle::core {
 
-namespace {
-
-bool is_division(FunctionKind kind) {
-  return kind == FunctionKind::divide || kind == FunctionKind::remainder || kind == FunctionKind::floor_divide;
-}
-
-std::optional<std::int64_t> read_scalar(const std::vector<std::byte>& bytes, const Symbol& symbol) {
-  if (symbol.byte + symbol.size > static_cast<int>(bytes.size())) return std::nullopt;
-  std::uint64_t raw = 0;
-  for (int i = symbol.size - 1; i >= 0; --i)
-    raw = raw << 8 | std::to_integer<std::uint64_t>(bytes[static_cast<std::size_t>(symbol.byte + i)]);
-  const int unused = 64 - 8 * symbol.size;
-  if (symbol.is_signed) return static_cast<std::int64_t>(raw << unused) >> unused;
-  if (raw > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
-  return static_cast<std::int64_t>(raw);
-}
-
-// The interval of values that a type of so many bits has.
-std::optional<Interval> type_range(FunctionKind kind, int bits) {
-  if (kind == FunctionKind::wrap_signed) {
-    if (bits == 64) return Interval{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
-    return Interval{-(std::int64_t{1} << (bits - 1)), (std::int64_t{1} << (bits - 1)) - 1};
-  }
-  if (bits >= 63) return std::nullopt;
-  return Interval{0, (std::int64_t{1} << bits) - 1};
-}
-
-bool inside(const Interval& a, const Interval& b) { return a.low >= b.low && a.high <= b.high; }
-
-}  // namespace
-
 class BoundKernel::Evaluation {
  public:
-  Evaluation(const KernelFacts& facts, const Grid& grid, std::vector<std::vector<std::byte>> scalars)
-      : facts_(facts), grid_(grid), scalars_(std::move(scalars)) {
-    for (const Symbol& symbol : facts_.symbols) values_.push_back(value_of(symbol));
-    split_local_ids();
-    // Loops that count the same in all of the launch need not be counted again for every box.
-    for (std::size_t l = 0; l < facts_.loops.size(); ++l) {
-      const auto last =
-          facts_.loops[l].last ? interval(*facts_.loops[l].last, ranges_of({{0, 0, 0}, grid_.groups})) : std::nullopt;
-      lasts_.push_back(last && last->low == last->high && last->low >= 0 ? std::optional(last->low) : std::nullopt);
-    }
+  Evaluation(const KernelFacts& facts, const Grid& grid, const std::vector<std::vector<std::byte>>& scalars)
+      : facts_(facts), grid_(grid), values_(facts, grid, scalars) {
     // What is linear for the whole launch is so for every box of it.
-    const Ranges whole = ranges_of({{0, 0, 0}, grid_.groups});
+    const Ranges whole = values_.ranges_of({{0, 0, 0}, grid_.groups});
     for (const LoopFacts& loop : facts_.loops) {
       std::vector<Polynomial> tests;
       if (loop.while_at_most_zero) add_constraint(*loop.while_at_most_zero, tests, 0);
@@ -67,7 +26,7 @@ class BoundKernel::Evaluation {
     }
     for (const AccessFacts& access : facts_.accesses) {
       places_.push_back(place_of(access, whole));
-      indices_.push_back(access.index ? linear(*access.index, whole) : std::nullopt);
+      indices_.push_back(access.index ? values_.linear(*access.index, whole) : std::nullopt);
     }
     // An index is only asked for where its access happens, and a box's points are among those of the whole launch:
     // narrowing keeps the order of sets.
@@ -76,7 +35,7 @@ class BoundKernel::Evaluation {
       if (indices_[i] || !facts_.accesses[i].index) continue;
       auto& state = states[places_[i]];
       if (!state) state = solve(conditions_[places_[i]], whole);
-      if (!state->never) indices_[i] = linear(*facts_.accesses[i].index, state->ranges);
+      if (!state->never) indices_[i] = values_.linear(*facts_.accesses[i].index, state->ranges);
     }
   }
 
@@ -86,7 +45,7 @@ class BoundKernel::Evaluation {
   std::vector<Touched> touched(const Box& groups) const {
     std::vector<Touched> out(facts_.arguments.size());
     if (groups.empty()) return out;
-    const Ranges ranges = ranges_of(groups);
+    const Ranges ranges = values_.ranges_of(groups);
     std::vector<std::optional<State>> states(conditions_.size());
     for (std::size_t i = 0; i < facts_.accesses.size(); ++i) {
       const AccessFacts& access = facts_.accesses[i];
@@ -116,274 +75,6 @@ class BoundKernel::Evaluation {
   }
 
  private:
-  // Variables: group ids, local ids (or what is left of them), quotients of split local ids, loop counters.
-  static constexpr int group_variable = 0, local_variable = 3, quotient_variable = 6, loop_variable = 9;
-
-  // A symbol that is known at launch or is a combination of variables; nothing for functions and opaque values.
-  std::optional<Linear> value_of(const Symbol& s) const {
-    const auto d = static_cast<std::size_t>(s.index);
-    switch (s.kind) {
-      case SymbolKind::group_id:
-        return Linear{0, {{group_variable + s.index, 1}}};
-      case SymbolKind::local_id:
-        return Linear{0, {{local_variable + s.index, 1}}};
-      case SymbolKind::loop:
-        return Linear{0, {{loop_variable + s.index, 1}}};
-      case SymbolKind::local_size:
-        return Linear{grid_.local[d], {}};
-      case SymbolKind::num_groups:
-        return Linear{grid_.groups[d], {}};
-      case SymbolKind::global_offset:
-        return Linear{grid_.offset[d], {}};
-      case SymbolKind::work_dim:
-        return Linear{grid_.dimensions, {}};
-      case SymbolKind::scalar: {
-        const auto value = read_scalar(scalars_[d], s);
-        if (!value) return std::nullopt;
-        return Linear{*value, {}};
-      }
-      case SymbolKind::function:
-      case SymbolKind::opaque:
-        return std::nullopt;
-    }
-    return std::nullopt;
-  }
-
-  Ranges ranges_of(const Box& groups) const {
-    Ranges out;
-    out.variables.resize(static_cast<std::size_t>(loop_variable) + facts_.loops.size());
-    for (std::size_t d = 0; d < 3; ++d) {
-      out[group_variable + d] = Interval{groups.begin[d], groups.end[d] - 1};
-      const std::int64_t part = split_[d] ? split_[d] : grid_.local[d];
-      out[local_variable + d] = Interval{0, part - 1};
-      out[quotient_variable + d] = Interval{0, grid_.local[d] / part - 1};
-    }
-    for (std::size_t l = 0; l < lasts_.size(); ++l) {
-      if (lasts_[l]) out[static_cast<std::size_t>(loop_variable) + l] = Interval{0, *lasts_[l]};
-    }
-    return out;
-  }
-
-  // Kernels divide a local id by the width of a row of work-items: local = width * quotient + rest makes both linear.
-  void split_local_ids() {
-    const Ranges whole = ranges_of({{0, 0, 0}, grid_.groups});
-    for (const Function& function : facts_.functions) {
-      std::optional<std::int64_t> width;
-      if (is_division(function.kind)) {
-        const auto by = linear(function.operands[1], whole);
-        if (by && by->terms.empty()) width = by->constant;
-      } else if (function.kind == FunctionKind::wrap_unsigned && function.bits < 31) {
-        width = std::int64_t{1} << function.bits;
-      }
-      const auto form = width && *width > 1 ? linear(function.operands[0], whole) : std::nullopt;
-      if (!form) continue;
-      for (int d = 0; d < 3; ++d) {
-        const std::int64_t size = grid_.local[static_cast<std::size_t>(d)];
-        if (form->coefficient(local_variable + d) == 1 && !split_[d] && size > *width && size % *width == 0)
-          split_[d] = *width;
-      }
-    }
-    for (std::size_t i = 0; i < facts_.symbols.size(); ++i) {
-      const Symbol& s = facts_.symbols[i];
-      if (s.kind == SymbolKind::local_id && split_[s.index])
-        values_[i] = Linear{0, {{local_variable + s.index, 1}, {quotient_variable + s.index, split_[s.index]}}};
-    }
-  }
-
-  // --- polynomials and functions under given ranges ---
-
-  std::optional<Linear> linear(const Polynomial& polynomial, const Ranges& ranges) const {
-    Linear out;
-    for (const Term& term : polynomial) {
-      Linear product{term.coefficient, {}};
-      for (int s : term.symbols) {
-        const auto factor = linear_symbol(s, ranges);
-        if (!factor) return std::nullopt;
-        Linear next;
-        if (factor->terms.empty() ? !add_scaled(next, product, factor->constant)
-                                  : !product.terms.empty() || !add_scaled(next, *factor, product.constant))
-          return std::nullopt;
-        product = std::move(next);
-      }
-      if (!add_scaled(out, product, 1)) return std::nullopt;
-    }
-    return out;
-  }
-
-  std::optional<Linear> linear_symbol(int symbol, const Ranges& ranges) const {
-    const auto at = static_cast<std::size_t>(symbol);
-    if (values_[at] || facts_.symbols[at].kind != SymbolKind::function) return values_[at];
-    return linear_function(facts_.functions[static_cast<std::size_t>(facts_.symbols[at].index)], ranges);
-  }
-
-  std::optional<Linear> linear_function(const Function& function, const Ranges& ranges) const {
-    const auto first = linear(function.operands[0], ranges);
-    switch (function.kind) {
-      case FunctionKind::wrap_signed:
-      case FunctionKind::wrap_unsigned: {
-        if (!first) return std::nullopt;
-        const auto values = core::interval(*first, ranges);
-        const auto type = type_range(function.kind, function.bits);
-        if (values && (type ? inside(*values, *type) : values->low >= 0)) return first;
-        if (function.kind == FunctionKind::wrap_unsigned && function.bits < 62)
-          return remainder(*first, std::int64_t{1} << function.bits, ranges);
-        return std::nullopt;
-      }
-      case FunctionKind::divide:
-      case FunctionKind::floor_divide:
-      case FunctionKind::remainder: {
-        const auto by = linear(function.operands[1], ranges);
-        if (!first || !by || !by->terms.empty() || by->constant <= 0) return std::nullopt;
-        if (function.kind != FunctionKind::floor_divide) {  // towards zero: the same only if nothing is negative
-          const auto values = core::interval(*first, ranges);
-          if (!values || values->low < 0) return std::nullopt;
-        }
-        return function.kind == FunctionKind::remainder ? remainder(*first, by->constant, ranges)
-                                                        : quotient(*first, by->constant, ranges);
-      }
-      case FunctionKind::minimum:
-        return extreme(function, -1, ranges);
-      case FunctionKind::maximum:
-        return extreme(function, 1, ranges);
-      case FunctionKind::choose:
-        for (const Polynomial& operand : function.operands) {
-          if (!first || linear(operand, ranges) != first) return std::nullopt;
-        }
-        return first;
-      case FunctionKind::bit_and:
-      case FunctionKind::bit_or: {
-        const auto second = linear(function.operands[1], ranges);
-        if (!first || !second || !first->terms.empty() || !second->terms.empty()) return std::nullopt;
-        return Linear{function.kind == FunctionKind::bit_and ? first->constant & second->constant
-                                                             : first->constant | second->constant,
-                      {}};
-      }
-    }
-    return std::nullopt;
-  }
-
-  // floor(form / by), where all that is not a multiple of `by` stays below it.
-  std::optional<Linear> quotient(const Linear& form, std::int64_t by, const Ranges& ranges) const {
-    Linear out{floor_divide(form.constant, by), {}}, rest{form.constant - out.constant * by, {}};
-    for (const auto& [variable, coefficient] : form.terms) {
-      if (coefficient % by == 0)
-        out.terms.emplace_back(variable, coefficient / by);
-      else
-        rest.terms.emplace_back(variable, coefficient);
-    }
-    const auto values = core::interval(rest, ranges);
-    if (!values || values->low < 0 || values->high >= by) return std::nullopt;
-    return out;
-  }
-
-  std::optional<Linear> remainder(const Linear& form, std::int64_t by, const Ranges& ranges) const {
-    const auto whole = quotient(form, by, ranges);
-    Linear out = form;
-    if (!whole || !add_scaled(out, *whole, -by)) return std::nullopt;
-    return out;
-  }
-
-  // The operand that is never beaten, if there is one. `sign`: 1 for the largest, -1 for the smallest.
-  std::optional<Linear> extreme(const Function& function, std::int64_t sign, const Ranges& ranges) const {
-    std::vector<Linear> all;
-    for (const Polynomial& operand : function.operands) {
-      auto form = linear(operand, ranges);
-      if (!form) return std::nullopt;
-      all.push_back(std::move(*form));
-    }
-    for (const Linear& candidate : all) {
-      const bool best = std::all_of(all.begin(), all.end(), [&](const Linear& other) {
-        Linear ahead;
-        if (!add_scaled(ahead, candidate, sign) || !add_scaled(ahead, other, -sign)) return false;
-        const auto by = core::interval(ahead, ranges);
-        return by && by->low >= 0;
-      });
-      if (best) return candidate;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Interval> interval(const Polynomial& polynomial, const Ranges& ranges) const {
-    if (const auto form = linear(polynomial, ranges)) return core::interval(*form, ranges);
-    std::optional<Interval> out = Interval{0, 0};
-    for (const Term& term : polynomial) {
-      std::optional<Interval> product = Interval{term.coefficient, term.coefficient};
-      for (int s : term.symbols) {
-        const auto factor = interval_symbol(s, ranges);
-        if (!factor || !(product = multiply(*product, *factor))) return std::nullopt;
-      }
-      if (!(out = add(*out, *product))) return std::nullopt;
-    }
-    return out;
-  }
-
-  std::optional<Interval> interval_symbol(int symbol, const Ranges& ranges) const {
-    const auto at = static_cast<std::size_t>(symbol);
-    const Symbol& s = facts_.symbols[at];
-    if (values_[at]) return core::interval(*values_[at], ranges);
-    if (s.kind == SymbolKind::function)
-      return interval_function(facts_.functions[static_cast<std::size_t>(s.index)], ranges);
-    return s.known;
-  }
-
-  std::optional<Interval> interval_function(const Function& function, const Ranges& ranges) const {
-    if (const auto form = linear_function(function, ranges)) return core::interval(*form, ranges);
-    std::vector<Interval> operands;
-    const bool wraps = function.kind == FunctionKind::wrap_signed || function.kind == FunctionKind::wrap_unsigned;
-    for (const Polynomial& operand : function.operands) {
-      const auto values = interval(operand, ranges);
-      if (!values && wraps) return type_range(function.kind, function.bits);
-      if (!values) return std::nullopt;
-      operands.push_back(*values);
-    }
-    const Interval a = operands[0];
-    Interval out = a;
-    switch (function.kind) {
-      case FunctionKind::wrap_signed:
-      case FunctionKind::wrap_unsigned: {
-        const auto type = type_range(function.kind, function.bits);
-        if (type ? inside(a, *type) : a.low >= 0) return a;
-        return type;
-      }
-      case FunctionKind::divide: {
-        const Interval b = operands[1];
-        if (b.low <= 0) return std::nullopt;
-        return Interval{a.low / (a.low < 0 ? b.low : b.high), a.high / (a.high < 0 ? b.high : b.low)};
-      }
-      case FunctionKind::floor_divide: {
-        const Interval b = operands[1];
-        if (b.low <= 0 || b.low != b.high) return std::nullopt;
-        return Interval{floor_divide(a.low, b.low), floor_divide(a.high, b.low)};
-      }
-      case FunctionKind::remainder: {
-        const Interval b = operands[1];
-        if (b.low <= 0) return std::nullopt;
-        return Interval{a.low < 0 ? std::max(a.low, 1 - b.high) : 0, a.high > 0 ? std::min(a.high, b.high - 1) : 0};
-      }
-      case FunctionKind::minimum:
-        for (const Interval& b : operands) out = {std::min(out.low, b.low), std::min(out.high, b.high)};
-        return out;
-      case FunctionKind::maximum:
-        for (const Interval& b : operands) out = {std::max(out.low, b.low), std::max(out.high, b.high)};
-        return out;
-      case FunctionKind::choose:
-        for (const Interval& b : operands) out = {std::min(out.low, b.low), std::max(out.high, b.high)};
-        return out;
-      case FunctionKind::bit_and: {
-        const Interval b = operands[1];
-        if (a.low < 0 && b.low < 0) return std::nullopt;
-        return Interval{0, a.low < 0 ? b.high : b.low < 0 ? a.high : std::min(a.high, b.high)};
-      }
-      case FunctionKind::bit_or: {
-        const Interval b = operands[1];
-        const auto high = add(a.high, b.high);
-        if (a.low < 0 || b.low < 0 || !high) return std::nullopt;
-        return Interval{std::max(a.low, b.low), *high};
-      }
-    }
-    return std::nullopt;
-  }
-
   // --- guards ---
 
   struct Constraint {
@@ -426,7 +117,7 @@ class BoundKernel::Evaluation {
   std::vector<Constraint> constraints(std::vector<Polynomial> polynomials, const Ranges& whole) const {
     std::vector<Constraint> out;
     for (Polynomial& p : polynomials) {
-      auto form = linear(p, whole);
+      auto form = values_.linear(p, whole);
       out.push_back({std::move(p), std::move(form)});
     }
     return out;
@@ -470,9 +161,9 @@ class BoundKernel::Evaluation {
       if (function.kind != FunctionKind::wrap_unsigned || function.bits > 61) continue;
       Polynomial others = polynomial;
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-      const auto inner = linear(function.operands[0], ranges), rest = linear(others, ranges);
+      const auto inner = values_.linear(function.operands[0], ranges), rest = values_.linear(others, ranges);
       if (!inner || !rest) continue;
-      const auto values = core::interval(*inner, ranges), limits = core::interval(*rest, ranges);
+      const auto values = interval(*inner, ranges), limits = interval(*rest, ranges);
       const std::int64_t modulus = std::int64_t{1} << function.bits;
       if (!values || !limits || values->high >= modulus || values->low < -modulus) continue;
       const auto least_wrapped = add(values->low, modulus);
@@ -504,7 +195,7 @@ class BoundKernel::Evaluation {
   // Bounds a loop's counter. True if that is done.
   bool bound_loop(int loop, Counter& counter, State& state) const {
     const LoopFacts& facts = facts_.loops[static_cast<std::size_t>(loop)];
-    const auto variable = static_cast<std::size_t>(loop_variable + loop);
+    const auto variable = static_cast<std::size_t>(LaunchValues::loop_variable + loop);
     std::optional<Interval> range;
     auto at_most = [&](std::int64_t high) { range = Interval{0, range ? std::min(range->high, high) : high}; };
     const bool countable = countable_[static_cast<std::size_t>(loop)] || conditions_hold(facts, state.ranges);
@@ -515,7 +206,7 @@ class BoundKernel::Evaluation {
       counter.tested = range && facts.tested_first;
     }
     if (!counter.tested && facts.last) {
-      if (const auto last = interval(*facts.last, state.ranges); last && last->low >= 0) {
+      if (const auto last = values_.interval(*facts.last, state.ranges); last && last->low >= 0) {
         at_most(last->high);
         counter.uniform = last->low == last->high;
       }
@@ -527,18 +218,18 @@ class BoundKernel::Evaluation {
 
   // The last iteration that a loop's test lets happen.
   std::optional<std::int64_t> largest_iteration(const Constraint& test, int counter, const Ranges& ranges) const {
-    auto form = test.form ? test.form : linear(test.value, ranges);
+    auto form = test.form ? test.form : values_.linear(test.value, ranges);
     const std::int64_t step = form ? form->coefficient(counter) : 0;
     if (step <= 0) return std::nullopt;
     std::erase_if(form->terms, [&](const auto& term) { return term.first == counter; });
-    const auto others = core::interval(*form, ranges);
+    const auto others = interval(*form, ranges);
     if (!others || others->low == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
     return std::max<std::int64_t>(0, floor_divide(-others->low, step));
   }
 
   bool conditions_hold(const LoopFacts& facts, const Ranges& ranges) const {
     return std::all_of(facts.conditions.begin(), facts.conditions.end(), [&](const Polynomial& condition) {
-      const auto values = interval(condition, ranges);
+      const auto values = values_.interval(condition, ranges);
       return values && values->high <= 0;
     });
   }
@@ -547,7 +238,7 @@ class BoundKernel::Evaluation {
     state.ranges.bounds.clear();
     state.exact = conditions.first->guards_suffice && !conditions.opaque;
     auto bound = [&](const Linear& form) {
-      const auto values = core::interval(form, state.ranges);
+      const auto values = interval(form, state.ranges);
       if (values && values->high <= 0) return;
       state.never |= !narrow(form, state.ranges);
       state.ranges.bounds.push_back(form);
@@ -555,19 +246,19 @@ class BoundKernel::Evaluation {
     for (const Constraint& guard : conditions.at_most_zero) {
       if (guard.form) {
         bound(*guard.form);
-      } else if (const auto form = linear(guard.value, state.ranges)) {
+      } else if (const auto form = values_.linear(guard.value, state.ranges)) {
         bound(*form);
       } else if (const auto test = unsigned_test(guard.value, state.ranges)) {
         bound(test->first);
         bound(test->second);
-      } else if (const auto values = interval(guard.value, state.ranges); values && values->low > 0) {
+      } else if (const auto values = values_.interval(guard.value, state.ranges); values && values->low > 0) {
         state.never = true;
       } else if (!values || values->high > 0) {
         state.exact = false;
       }
     }
     for (const Polynomial& guard : conditions.not_zero) {
-      const auto values = interval(guard, state.ranges);
+      const auto values = values_.interval(guard, state.ranges);
       if (values && values->low == 0 && values->high == 0) state.never = true;
       if (!values || (values->low <= 0 && values->high >= 0)) state.exact = false;
     }
@@ -577,7 +268,7 @@ class BoundKernel::Evaluation {
       for (const Constraint& test : tests_[static_cast<std::size_t>(loops[i])]) {
         if (test.form)
           bound(*test.form);
-        else if (const auto form = linear(test.value, state.ranges))
+        else if (const auto form = values_.linear(test.value, state.ranges))
           bound(*form);
         else
           state.exact = false;
@@ -592,13 +283,13 @@ class BoundKernel::Evaluation {
     state.ranges = ranges;
     state.counters.resize(loops.size());
     for (std::size_t i = 0; i < loops.size(); ++i)
-      state.counters[i].uniform = lasts_[static_cast<std::size_t>(loops[i])].has_value();
+      state.counters[i].uniform = values_.counts_the_same_everywhere(loops[i]);
     // Guards make loops countable and the other way round; each round only narrows, so ending early is safe.
     for (int round = 0; round < 8 && !state.never; ++round) {
       const auto before = state.ranges.variables;
       apply_guards(conditions, state);
       for (std::size_t i = 0; i < loops.size() && !state.never; ++i) {
-        if (!state.ranges[static_cast<std::size_t>(loop_variable + loops[i])])
+        if (!state.ranges[static_cast<std::size_t>(LaunchValues::loop_variable + loops[i])])
           bound_loop(loops[i], state.counters[i], state);
       }
       if (state.ranges.variables == before) break;
@@ -619,9 +310,10 @@ class BoundKernel::Evaluation {
     const ByteRanges unknown{Certainty::unknown, {}};
     if (state.never) return {};
     if (!access.index) return unknown;
-    const auto index = known_index ? known_index : linear(*access.index, state.ranges);
+    const auto computed = known_index ? std::nullopt : values_.linear(*access.index, state.ranges);
+    const std::optional<Linear>& index = known_index ? known_index : computed;
     if (!index) {
-      const auto values = interval(*access.index, state.ranges);
+      const auto values = values_.interval(*access.index, state.ranges);
       const auto end = values ? add(values->high, access.bytes) : std::nullopt;
       const auto least = std::numeric_limits<std::int64_t>::min();
       const auto length = end && values->low > least ? add(*end, -values->low) : std::nullopt;
@@ -629,13 +321,14 @@ class BoundKernel::Evaluation {
       return {Certainty::may, {Run{values->low, *length, {}}}};
     }
     if (!interval_by_variables(*index, state.ranges)) return unknown;  // a loop that nobody can count
-    return image(*index, access.bytes, state, state.exact && loops_are_exact(access, *index, state));
+    return lay_out(*index, access.bytes, state.ranges, state.open,
+                   state.exact && loops_are_exact(access, *index, state));
   }
 
   // Every iteration that the counter's range has must happen, if it matters which.
   bool loops_are_exact(const AccessFacts& access, const Linear& index, const State& state) const {
     for (std::size_t i = 0; i < access.loops.size(); ++i) {
-      const int variable = loop_variable + access.loops[i];
+      const int variable = LaunchValues::loop_variable + access.loops[i];
       const auto has = [&](const Linear& form) { return form.coefficient(variable) != 0; };
       const bool matters = has(index) || std::any_of(state.ranges.bounds.begin(), state.ranges.bounds.end(), has);
       if (!facts_.loops[static_cast<std::size_t>(access.loops[i])].single_exit) return false;
@@ -644,155 +337,9 @@ class BoundKernel::Evaluation {
     return true;
   }
 
-  // Variables that guard and index only know in one combination: `unit` takes every whole value of `range`.
-  struct Compound {
-    std::vector<std::pair<int, std::int64_t>> unit;
-    Interval range;
-    bool dense = true;
-  };
-
-  ByteRanges image(Linear index, int bytes, const State& state, bool exact) const {
-    Interval clip{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
-    std::vector<Compound> compounds;
-    fix(index, state.ranges);
-    for (const Linear& bound : state.open) {
-      if (bound.terms.size() < 2 || !combine(bound, index, state.ranges, compounds, clip)) exact = false;
-    }
-    // One compound that is no full interval can still be cut where it is all of the index.
-    std::vector<std::pair<std::int64_t, Interval>> steps;  // coefficient, range
-    Linear left = index;
-    for (const Compound& compound : compounds) {
-      const auto [variable, unit] = compound.unit.front();
-      const std::int64_t factor = left.coefficient(variable) / unit;
-      if (!compound.dense || factor == 0) continue;
-      steps.emplace_back(factor, compound.range);
-      for (const auto& [v, u] : compound.unit)
-        std::erase_if(left.terms, [v = v](const auto& term) { return term.first == v; });
-    }
-    for (const auto& [variable, coefficient] : left.terms)
-      steps.emplace_back(coefficient, *state.ranges[static_cast<std::size_t>(variable)]);
-    return lay_out(index.constant, bytes, std::move(steps), clip, exact);
-  }
-
-  // Variables of one value become constants.
-  static void fix(Linear& form, const Ranges& ranges) {
-    std::erase_if(form.terms, [&](const auto& term) {
-      const auto& range = ranges[static_cast<std::size_t>(term.first)];
-      if (!range || range->low != range->high) return false;
-      const auto value = multiply(term.second, range->low);
-      const auto sum = value ? add(form.constant, *value) : std::nullopt;
-      if (!sum) return false;
-      form.constant = *sum;
-      return true;
-    });
-  }
-
-  // Takes a guard over several variables into a compound. False if the points within it cannot be told exactly.
-  bool combine(const Linear& bound, const Linear& index, const Ranges& ranges, std::vector<Compound>& compounds,
-               Interval& clip) const {
-    std::int64_t divisor = 0;
-    for (const auto& [v, c] : bound.terms) divisor = std::gcd(divisor, c);
-    if (bound.terms.front().second < 0) divisor = -divisor;
-    Compound mine;
-    for (const auto& [v, c] : bound.terms) mine.unit.emplace_back(v, c / divisor);
-    const auto values = interval_by_variables(Linear{0, mine.unit}, ranges);
-    if (!values) return false;
-    mine.range = *values;
-    mine.dense = is_dense(mine.unit, ranges);
-    // The index must hold all of these variables in the same proportion, or none of them.
-    const auto [variable, unit] = mine.unit.front();
-    if (index.coefficient(variable) % unit != 0) return false;
-    const std::int64_t factor = index.coefficient(variable) / unit;
-    for (const auto& [v, u] : mine.unit) {
-      const auto expected = multiply(factor, u);
-      if (!expected || index.coefficient(v) != *expected) return false;
-    }
-    Compound* same = nullptr;
-    for (Compound& other : compounds) {
-      if (other.unit == mine.unit) same = &other;
-      const bool shares = std::any_of(other.unit.begin(), other.unit.end(), [&](const auto& o) {
-        return std::any_of(mine.unit.begin(), mine.unit.end(), [&](const auto& m) { return m.first == o.first; });
-      });
-      if (shares && other.unit != mine.unit) return false;
-    }
-    if (!same) same = &compounds.emplace_back(mine);
-    // divisor * unit + constant <= 0
-    const bool above = divisor < 0;
-    const std::int64_t limit =
-        above ? -floor_divide(-bound.constant, -divisor) : floor_divide(-bound.constant, divisor);
-    if (above)
-      same->range.low = std::max(same->range.low, limit);
-    else
-      same->range.high = std::min(same->range.high, limit);
-    if (same->dense) return same->range.low <= same->range.high;
-    // Not every value occurs. If it is all of the index, cutting the bytes is the same as cutting the points.
-    if (factor == 0 || index.terms.size() != mine.unit.size()) return false;
-    const auto edge = multiply(factor, limit);
-    const auto byte = edge ? add(*edge, index.constant) : std::nullopt;
-    if (!byte) return false;
-    const bool cut_below = above == (factor > 0);
-    if (cut_below)
-      clip.low = std::max(clip.low, *byte);
-    else
-      clip.high = std::min(clip.high, *byte);
-    return true;
-  }
-
-  // Whether the sum takes every whole value from its least to its largest.
-  static bool is_dense(const std::vector<std::pair<int, std::int64_t>>& unit, const Ranges& ranges) {
-    std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // size of step, number of steps
-    for (const auto& [variable, coefficient] : unit) {
-      const auto& range = ranges[static_cast<std::size_t>(variable)];
-      if (!range || coefficient == std::numeric_limits<std::int64_t>::min()) return false;
-      steps.emplace_back(std::abs(coefficient), range->high - range->low);
-    }
-    std::sort(steps.begin(), steps.end());
-    std::int64_t reach = 0;
-    for (const auto& [step, count] : steps) {
-      const auto more = multiply(step, count);
-      if (step > reach + 1 || !more || !add(reach, *more)) return false;
-      reach += *more;
-    }
-    return true;
-  }
-
-  static ByteRanges lay_out(std::int64_t begin, int bytes, std::vector<std::pair<std::int64_t, Interval>> steps,
-                            const Interval& clip, bool exact) {
-    const ByteRanges unknown{Certainty::unknown, {}};
-    Run run{begin, bytes, {}};
-    std::vector<Stride> strides;
-    for (const auto& [coefficient, range] : steps) {
-      const auto part = multiply(Interval{coefficient, coefficient}, range);
-      const auto sum = part ? add(run.begin, part->low) : std::nullopt;
-      if (!sum || coefficient == std::numeric_limits<std::int64_t>::min()) return unknown;
-      run.begin = *sum;
-      if (range.high > range.low) strides.push_back({std::abs(coefficient), range.high - range.low + 1});
-    }
-    std::sort(strides.begin(), strides.end(), [](const Stride& a, const Stride& b) { return a.step < b.step; });
-    for (const Stride& stride : strides) {
-      const auto reach = multiply(stride.step, stride.count - 1);
-      const auto longer = reach ? add(run.length, *reach) : std::nullopt;
-      if (!longer || !add(run.begin, *longer)) return unknown;
-      if (run.strides.empty() && stride.step <= run.length)
-        run.length = *longer;
-      else
-        run.strides.push_back(stride);
-    }
-    if (clip.low != std::numeric_limits<std::int64_t>::min()) run.clip_begin = clip.low;
-    if (clip.high != std::numeric_limits<std::int64_t>::max()) {
-      const auto end = add(clip.high, bytes);
-      if (!end) return unknown;
-      run.clip_end = *end;
-    }
-    return {exact ? Certainty::exact : Certainty::may, {run}};
-  }
-
   const KernelFacts& facts_;
   const Grid grid_;
-  const std::vector<std::vector<std::byte>> scalars_;
-  std::vector<std::optional<Linear>> values_;       // of the symbols
-  Index split_{0, 0, 0};                            // width by which a local id is split; 0: it is not
-  std::vector<std::optional<std::int64_t>> lasts_;  // of loops: their last iteration where it is the same everywhere
+  const LaunchValues values_;
   std::vector<Conditions> conditions_;
   std::vector<std::size_t> places_;             // of the accesses, in conditions_
   std::vector<std::optional<Linear>> indices_;  // of the accesses, where linear for the whole launch
@@ -804,7 +351,7 @@ BoundKernel::BoundKernel(const KernelFacts& facts, const Grid& grid, std::vector
   if (scalars.size() != facts.arguments.size())
     throw UsageError("kernel '" + facts.name + "': " + std::to_string(scalars.size()) + " arguments given, " +
                      std::to_string(facts.arguments.size()) + " expected");
-  evaluation_ = std::make_unique<Evaluation>(facts, grid, std::move(scalars));
+  evaluation_ = std::make_unique<Evaluation>(facts, grid, scalars);
 }
 
 BoundKernel::~BoundKernel() = default;

@@ -87,6 +87,7 @@ Json write(const AccessFacts& access) {
               {"guards_suffice", access.guards_suffice},
               {"loops", access.loops},
               {"address", write(access.address)}};
+  if (access.padding) out["padding"] = access.padding;
   if (access.index) out["index"] = write(*access.index);
   for (const Guard& guard : access.guards) {
     Json one = {{"kind", name_of(guard_names, guard.kind)}};
@@ -287,6 +288,8 @@ class Reader {
     require(a.argument >= -1 && a.argument < static_cast<int>(facts_.arguments.size()), "an argument");
     a.bytes = json.at("bytes").get<int>();
     require(a.bytes >= 0, "bytes");
+    a.padding = json.value("padding", 0);
+    require(a.padding >= 0, "padding");
     if (json.contains("index")) a.index = polynomial(json.at("index"));
     for (const Json& g : json.at("guards")) {
       a.guards.push_back({named<GuardKind>(guard_names, g.at("kind")),

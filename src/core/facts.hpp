@@ -119,6 +119,7 @@ struct AccessFacts {
   AccessKind kind = AccessKind::read;
   int argument = -1;                // -1: which one cannot be told; it may be any
   int bytes = 0;                    // from the index on
+  int padding = 0;                  // of a write: bytes behind these that are no data, and that devices may overwrite
   std::optional<Polynomial> index;  // byte offset from the argument's beginning; none: anywhere in the argument
   std::vector<Guard> guards;        // all hold whenever the access happens
   bool guards_suffice = false;      // and whenever all hold, it happens
@@ -164,8 +165,8 @@ struct KernelFacts {
   std::vector<AccessFacts> accesses;
   IdUses uses;
   FeatureCounts features;
-  bool branches_on_data = false;       // control flow depends on loaded data
-  bool branches_on_group_id = false;   // two ways with work on both, chosen by the group's place: not a bounds check
+  bool branches_on_data = false;       // control flow depends on loaded data, of whatever memory
+  bool branches_on_group_id = false;   // the group's place chooses what work is done, and that is no bounds check
   Bytes local_memory = 0;              // declared in the kernel, without local arguments
   std::vector<std::string> obstacles;  // why it must not be run in boxes, a line each; empty: it may
 };

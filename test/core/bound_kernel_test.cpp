@@ -74,6 +74,38 @@ TEST(BoundKernel, DataGuardsMakeMay) {
   EXPECT_EQ(merge_of(bound, 0, {{0, 0, 0}, {1, 1, 1}}), Merge::merge_kernel);
 }
 
+// 8 * group + local < n with groups of 4: not every value occurs, so the bytes are cut where the guard ends.
+TEST(BoundKernel, CuttingBytesIsOnlyExactWhereAccessesDoNotOverlap) {
+  for (int bytes : {4, 16}) {
+    KernelFacts k =
+        one_dimension({{32, {0}}, {4, {1}}}, {{GuardKind::at_most_zero, {{1, {}}, {8, {0}}, {1, {1}}, {-1, {3}}}}});
+    k.accesses[0].bytes = bytes;
+    const BoundKernel bound(k, {{4, 1, 1}, {4, 1, 1}, {0, 0, 0}, 1}, with_n(18));
+    const ByteRanges written = bound.touched({{0, 0, 0}, {4, 1, 1}})[0].written;
+    EXPECT_EQ(written.certainty, bytes == 4 ? Certainty::exact : Certainty::may);
+    if (bytes > 4) continue;
+    EXPECT_EQ(spans(written, 4096), (std::vector<Span>{{0, 16}, {32, 48}, {64, 72}}));
+  }
+}
+
+TEST(BoundKernel, NumbersAtTheEdgeOfTheirTypeAreNoAccident) {
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = -(least + 1);
+  const std::int64_t numbers[] = {least, least + 1, -1, 1, 4, most - 1, most};
+  for (std::int64_t a : numbers) {
+    for (std::int64_t b : numbers) {
+      for (std::int64_t c : numbers) {
+        const KernelFacts k =
+            one_dimension({{c, {}}, {a, {0}}, {b, {1}}}, {{GuardKind::at_most_zero, {{b, {}}, {a, {0}}, {c, {1}}}}});
+        for (std::int64_t groups : {std::int64_t{3}, most}) {
+          const BoundKernel bound(k, {{groups, 1, 1}, {4, 1, 1}, {0, 0, 0}, 1}, with_n(0));
+          const ByteRanges written = bound.touched({{0, 0, 0}, {groups, 1, 1}})[0].written;
+          EXPECT_LE(spans(written, 1 << 20, 1000).size(), 1000u);
+        }
+      }
+    }
+  }
+}
+
 TEST(BoundKernel, AnEmptyBoxTouchesNothing) {
   const KernelFacts k = one_dimension({{4, {4}}}, {});
   const BoundKernel bound(k, {{4, 1, 1}, {4, 1, 1}, {0, 0, 0}, 1}, with_n(0));

@@ -79,20 +79,47 @@ TEST(Compiler, AnyByteOfASourceArrives) {
   EXPECT_NE(analysis->forms.at("box").source.find(text.substr(0, 150)), std::string::npos);
 }
 
+std::string kernels_of(Compiler& compiler, const std::string& text, const Target& target,
+                       const std::string& options = "") {
+  std::string out;
+  auto analysis = compiler.analyse({text, options, target});
+  if (!analysis) return analysis.failure().what;
+  for (const auto& k : analysis->facts.kernels) out += k.name + " ";
+  return out;
+}
+
 TEST(Compiler, MacrosOfADeviceCount) {
   Compiler compiler(real());
-  const std::string text =
-      "#ifdef __NV_CL_C_VERSION\nkernel void nv() {}\n#endif\n#ifdef __SPIR__\nkernel void spir() {}\n#endif\n"
-      "#ifdef cl_khr_fp64\nkernel void fp64() {}\n#endif\n#if __OPENCL_VERSION__ == 123\nkernel void version() "
-      "{}\n#endif\n";
-  auto names = [&](const Target& target) {
-    std::string out;
-    const auto analysis = compiler.analyse({text, "", target});
-    for (const auto& k : analysis.value().facts.kernels) out += k.name + " ";
-    return out;
-  };
-  EXPECT_EQ(names({}), "fp64 ");
-  EXPECT_EQ(names({{"cl_khr_fp16"}, {{"__NV_CL_C_VERSION", "120"}, {"__OPENCL_VERSION__", "123"}}}), "nv version ");
+  const std::string standard =
+      "#ifdef cl_khr_fp64\nkernel void fp64() {}\n#endif\n"
+      "#if __OPENCL_VERSION__ == 123\nkernel void version() {}\n#endif\n";
+  const std::string vendors =
+      "#ifdef __NV_CL_C_VERSION\nkernel void nv() {}\n#endif\n#ifdef __SPIR__\nkernel void spir() {}\n#endif\n";
+  const Target nvidia{{"cl_khr_fp16"}, {{"__NV_CL_C_VERSION", "120"}, {"__OPENCL_VERSION__", "123"}}, {"__SPIR__"}};
+  EXPECT_EQ(kernels_of(compiler, standard, {}), "fp64 ");
+  EXPECT_EQ(kernels_of(compiler, vendors + standard, nvidia), "nv version ");
+}
+
+// Whatever way the source would take through #if, the device's compiler may take another.
+TEST(Compiler, MacrosThatNobodyToldMeanNoFacts) {
+  Compiler compiler(real());
+  const std::string end = "\nkernel void a() {}\n#endif\nkernel void b() {}\n", x = "__linux__";
+  for (const std::string& text :
+       {"#ifdef " + x, "#ifndef " + x, "#if defined(" + x + ")", "#if 0\n#elif " + x, "#define Q " + x + "\n#if Q",
+        "#ifndef " + x + "\n#define " + x + " 0\n#endif\n#if " + x, std::string("#if __SIZEOF_LONG__ == 8"),
+        std::string("#if __has_builtin(__builtin_abs)")}) {
+    SCOPED_TRACE(text);
+    EXPECT_NE(kernels_of(compiler, text + end, {}).find("which only the device's compiler knows"), std::string::npos);
+  }
+  const std::string asks = "#ifdef " + x + end;
+  EXPECT_EQ(kernels_of(compiler, asks, {{}, {{x, "1"}}}), "a b ");
+  EXPECT_EQ(kernels_of(compiler, asks, {{}, {}, {x}}), "b ");
+  EXPECT_EQ(kernels_of(compiler, asks, {}, "-D" + x), "a b ");
+  EXPECT_EQ(kernels_of(compiler, asks, {}, "-U" + x), "b ");
+  EXPECT_EQ(kernels_of(compiler, "#undef " + x + "\n" + asks, {}), "b ");
+  EXPECT_EQ(kernels_of(compiler, "#if 0 // " + x + "\n#if " + x + "\n#endif" + end, {}), "b ");
+  EXPECT_EQ(kernels_of(compiler, "#ifndef __ONCE_H__\n#define __ONCE_H__ 1" + end, {}), "a b ");
+  EXPECT_EQ(kernels_of(compiler, "#ifdef __OPENCL_VERSION__" + end, {}), "a b ");
 }
 
 // The names of the kernels that are left of a text where each stands between #ifdef NAME and #endif.
@@ -100,7 +127,7 @@ std::string defined(const std::vector<std::string>& names, const std::string& op
   std::string text, out;
   for (const std::string& name : names) text += "#ifdef " + name + "\nkernel void has_" + name + "() {}\n#endif\n";
   Compiler compiler(real());
-  const auto analysis = compiler.analyse({text, options, target});
+  auto analysis = compiler.analyse({text, options, target});
   if (!analysis) return analysis.failure().what + analysis.failure().log;
   for (const auto& k : analysis.value().facts.kernels) out += k.name.substr(4) + " ";
   return out;
@@ -108,7 +135,8 @@ std::string defined(const std::vector<std::string>& names, const std::string& op
 
 TEST(Compiler, WhatADeviceOrAStandardLacksIsNotDefined) {
   const std::vector<std::string> vendors = {"__clang__", "__IMAGE_SUPPORT__", "__FAST_RELAXED_MATH__"};
-  EXPECT_EQ(defined(vendors, "-cl-fast-relaxed-math", {}), "__clang__ __IMAGE_SUPPORT__ __FAST_RELAXED_MATH__ ");
+  EXPECT_EQ(defined(vendors, "-cl-fast-relaxed-math", {.macros = {{"__clang__", "1"}}}),
+            "__clang__ __IMAGE_SUPPORT__ __FAST_RELAXED_MATH__ ");
   EXPECT_EQ(defined(vendors, "-cl-fast-relaxed-math", {.absent_macros = vendors}), "__FAST_RELAXED_MATH__ ");
 
   const std::vector<std::string> standard = {"FLT_MAX", "HALF_MAX", "MAX_WORK_DIM", "ATOMIC_VAR_INIT"};

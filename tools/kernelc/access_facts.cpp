@@ -13,9 +13,12 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Operator.h>
 
+#include "core/spans.hpp"
 #include "tools/kernelc/builtins.hpp"
 #include "tools/kernelc/dependence.hpp"
 #include "tools/kernelc/guards.hpp"
+#include "tools/kernelc/lower.hpp"
+#include "tools/kernelc/vector_lanes.hpp"
 
 namespace heddle::kernelc {
 
@@ -26,6 +29,7 @@ using core::Polynomial;
 namespace {
 
 constexpr unsigned constant_space = 2;  // in clang's IR for SPIR
+constexpr const char* result_is_used = " is used: groups depend on each other";
 
 class Collector {
  public:
@@ -35,6 +39,7 @@ class Collector {
     for (llvm::BasicBlock& block : analysis_.function) {
       for (llvm::Instruction& instruction : block) visit(instruction);
     }
+    look_for_counters();
   }
 
  private:
@@ -94,7 +99,7 @@ class Collector {
     const auto [known, fresh] = guards_.try_emplace(&block);
     if (fresh) known->second.first = guards_of(analysis_, formulas_, block, known->second.second);
     const auto& [guards, on] = known->second;
-    prototype.guards = guards.all;
+    prototype.guards.insert(prototype.guards.end(), guards.all.begin(), guards.all.end());
     prototype.guards_suffice = guards.suffice;
     merge(prototype.address, on);
     for (const llvm::Loop* loop = analysis_.loops.getLoopFor(&block); loop; loop = loop->getParentLoop())
@@ -127,22 +132,67 @@ class Collector {
   }
 
   void visit(llvm::Instruction& instruction) {
+    if (instruction.isAtomic() && !llvm::isa<llvm::FenceInst>(instruction))
+      return visit_atomic_instruction(instruction);
     AccessFacts access;
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       access.bytes = store_size(load->getType());
       access.is_volatile = load->isVolatile();
       add(access, load->getPointerOperand(), *load, {}, true);
     } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-      access.kind = AccessKind::write;
-      access.bytes = store_size(store->getValueOperand()->getType());
-      access.is_volatile = store->isVolatile();
-      add(access, store->getPointerOperand(), *store, {}, true);
+      visit_store(*store);
     } else if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
       visit_call(*call);
-    } else if (instruction.mayReadOrWriteMemory()) {  // atomic instructions: from clang's own builtins only
-      for (llvm::Value* operand : instruction.operands()) {
-        if (operand->getType()->isPointerTy()) add_anything(operand, instruction, instruction.getOpcodeName());
+    }
+  }
+
+  // Vectors of three lie in memory as four. Some devices write the fourth, some do not; nobody's data is there.
+  void visit_store(llvm::StoreInst& store) {
+    const llvm::Value* value = store.getValueOperand();
+    AccessFacts access;
+    access.kind = AccessKind::write;
+    access.bytes = store_size(value->getType());
+    access.is_volatile = store.isVolatile();
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+    if (vector && vector->getNumElements() == 4) {
+      const LaneContent fourth = content_of({value, 3});
+      if (fourth == LaneContent::undefined) {
+        access.padding = access.bytes / 4;
+        access.bytes -= access.padding;
+      } else if (fourth == LaneContent::either) {
+        access.guards.push_back({core::GuardKind::opaque, {}});
       }
+    }
+    add(access, store.getPointerOperand(), store, {}, true);
+  }
+
+  // From clang's own builtins only. Which of them could be done in any order is not looked into.
+  void visit_atomic_instruction(llvm::Instruction& instruction) {
+    for (llvm::Value* operand : instruction.operands()) {
+      if (!operand->getType()->isPointerTy()) continue;
+      add_unordered(operand, instruction, instruction.getOpcodeName());
+    }
+  }
+
+  void add_unordered(llvm::Value* pointer, const llvm::Instruction& at, const std::string& what) {
+    AccessFacts access;
+    access.kind = AccessKind::atomic;
+    access.operation = what;
+    access.result_used = true;
+    const std::size_t before = analysis_.facts.accesses.size();
+    add(access, pointer, at, {}, false);
+    if (analysis_.facts.accesses.size() > before) add_obstacle("the result of " + what + result_is_used);
+  }
+
+  // Counting by atomics, then reading the count in another way: the result is used all the same.
+  void look_for_counters() {
+    const auto& all = analysis_.facts.accesses;
+    for (const AccessFacts& a : all) {
+      if (a.kind != AccessKind::atomic) continue;
+      const bool read = std::any_of(all.begin(), all.end(), [&](const AccessFacts& b) {
+        return b.kind == AccessKind::read && (b.argument == a.argument || b.argument == -1 || a.argument == -1);
+      });
+      if (read) add_obstacle("what atomic operations change is also read: groups depend on each other");
     }
   }
 
@@ -156,12 +206,44 @@ class Collector {
     }
   }
 
+  // A copy of an object that was taken apart into its members. Where these are not all of its bytes, the others may
+  // be copied or not.
+  void visit_copied_object(llvm::CallInst& call) {
+    llvm::Value* object = call.getArgOperand(0);
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(1));
+    const bool known = length && length->getValue().ult(1 << 30);
+    const auto bytes = known ? static_cast<std::int64_t>(length->getZExtValue()) : 0;
+    core::SpanSet stored;
+    const auto note = [&](llvm::Value* pointer, std::int64_t size) {
+      const auto* distance = llvm::dyn_cast<llvm::SCEVConstant>(
+          analysis_.evolution.getMinusSCEV(analysis_.evolution.getSCEV(pointer), analysis_.evolution.getSCEV(object)));
+      if (!distance || distance->getAPInt().getSignificantBits() > 32) return;
+      const std::int64_t begin = distance->getAPInt().getSExtValue();
+      stored.add({begin, begin + size});
+    };
+    for (llvm::Instruction& other : *call.getParent()) {
+      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&other))
+        note(store->getPointerOperand(), store_size(store->getValueOperand()->getType()));
+      auto* copy = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&other);
+      const auto* size = copy ? llvm::dyn_cast<llvm::ConstantInt>(copy->getLength()) : nullptr;
+      if (size && size->getValue().ult(1 << 30))
+        note(copy->getRawDest(), static_cast<std::int64_t>(size->getZExtValue()));
+    }
+    if (known && stored.covers(core::Span{0, bytes})) return;
+    AccessFacts access;
+    access.kind = AccessKind::write;
+    access.bytes = static_cast<int>(bytes);
+    access.guards.push_back({core::GuardKind::opaque, {}});
+    add(access, object, call, {}, known);
+  }
+
   void visit_call(llvm::CallInst& call) {
     if (auto* copy = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&call)) return visit_copy(*copy);
     if (llvm::isa<llvm::IntrinsicInst>(call))
       return;  // the rest of LLVM's own either compute or say something about a place
     if (call.getCalledFunction() && !call.getCalledFunction()->isDeclaration()) return visit_recursion(call);
     const std::string name = builtin_name(call);
+    if (is_copied_object(name)) return visit_copied_object(call);
     if (is_atomic(name)) return visit_atomic(call, name);
     if (const auto move = vector_move(call, name)) return visit_vector_move(call, name, *move);
     if (name == "prefetch") return;  // a hint
@@ -219,12 +301,19 @@ class Collector {
   }
 
   void visit_atomic(llvm::CallInst& call, const std::string& name) {
+    if (is_clangs_own_atomic(name)) {
+      for (llvm::Value* operand : call.args()) {
+        if (operand->getType()->isPointerTy()) add_unordered(operand, call, name);
+      }
+      return;
+    }
     if (name == "atomic_work_item_fence" || call.arg_size() == 0 || !call.getArgOperand(0)->getType()->isPointerTy())
       return;
     AccessFacts access;
     access.kind = AccessKind::atomic;
     access.operation = atomic_operation(name);
-    access.result_used = !call.use_empty();
+    // A compare-exchange also writes what it found to where the expected value was.
+    access.result_used = !call.use_empty() || access.operation.rfind("compare_exchange", 0) == 0;
     llvm::Type* type =
         call.getType()->isVoidTy() && call.arg_size() > 1 ? call.getArgOperand(1)->getType() : call.getType();
     const bool whole = type->isIntegerTy() && !type->isIntegerTy(1);
@@ -233,7 +322,7 @@ class Collector {
     const std::size_t before = analysis_.facts.accesses.size();
     add(access, call.getArgOperand(0), call, {}, whole || type->isFloatingPointTy());
     if (analysis_.facts.accesses.size() == before) return;  // on local memory
-    if (access.result_used) add_obstacle("the result of " + name + " is used: groups depend on each other");
+    if (access.result_used) add_obstacle("the result of " + name + result_is_used);
     if (access.operation == "load") add_obstacle(name + ": groups may wait for each other");
     for (unsigned i = 1; i < call.arg_size(); ++i) {  // expected values of compare-exchange
       if (call.getArgOperand(i)->getType()->isPointerTy() && argument_of(*call.getArgOperand(i)) != private_memory)
@@ -258,6 +347,10 @@ class Collector {
     access.kind = move.store ? AccessKind::write : AccessKind::read;
     access.bytes = move.elements * move.element_bytes;
     access.operation = name;
+    if (move.store && move.spacing > move.elements) {  // PoCL writes what lies in between
+      access.bytes = move.spacing * move.element_bytes;
+      access.guards.push_back({core::GuardKind::opaque, {}});
+    }
     add_dependence(analysis_, *call.getArgOperand(offset_at), access.address);
     const Polynomial offset = formulas_.of(call.getArgOperand(offset_at), *call.getParent());
     add(access, call.getArgOperand(pointer_at), call,

@@ -6,6 +6,7 @@
 #include "core/facts.hpp"
 
 namespace llvm {
+class BasicBlock;
 class DominatorTree;
 class Function;
 class Loop;
@@ -24,6 +25,8 @@ struct Analysis {
   llvm::PostDominatorTree& post_dominators;
   core::KernelFacts& facts;
   std::map<const llvm::Loop*, int> loop_numbers;  // places in facts.loops, parents before children
+  // What terminators choose by, of blocks that were asked for: large kernels ask for the same ones again and again.
+  mutable std::map<const llvm::BasicBlock*, core::Dependence> choices = {};
 };
 
 }  // namespace heddle::kernelc

@@ -70,7 +70,13 @@ bool first_argument_signed(const llvm::Function& function) {
          arguments.startswith("c");
 }
 
-bool is_atomic(const std::string& name) { return begins(name, "atomic_") || begins(name, "atom_"); }
+bool is_atomic(const std::string& name) {
+  return begins(name, "atomic_") || begins(name, "atom_") || is_clangs_own_atomic(name);
+}
+
+bool is_clangs_own_atomic(const std::string& name) {
+  return begins(name, "__opencl_atomic_") || begins(name, "__atomic_") || begins(name, "__sync_");
+}
 
 bool is_barrier(const std::string& name) {
   return name == "barrier" || name == "work_group_barrier" || name == "sub_group_barrier";

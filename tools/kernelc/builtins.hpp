@@ -24,7 +24,8 @@ std::optional<unsigned> dimension_of(const llvm::CallInst& call);
 // Whether the mangled name says that its first argument is a signed integer.
 bool first_argument_signed(const llvm::Function& function);
 
-bool is_atomic(const std::string& name);
+bool is_atomic(const std::string& name);             // this or the next
+bool is_clangs_own_atomic(const std::string& name);  // __opencl_atomic_*, __sync_* and their library calls
 bool is_barrier(const std::string& name);
 // "atomic_fetch_add_explicit" -> "add"; "atom_inc" -> "inc".
 std::string atomic_operation(const std::string& name);

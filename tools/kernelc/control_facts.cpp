@@ -2,8 +2,12 @@
 #include "tools/kernelc/control_facts.hpp"
 
 #include <algorithm>
+#include <set>
 
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/PostDominators.h>
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/IR/Dominators.h>
@@ -15,6 +19,7 @@
 #include "tools/kernelc/builtins.hpp"
 #include "tools/kernelc/dependence.hpp"
 #include "tools/kernelc/guards.hpp"
+#include "tools/kernelc/lower.hpp"
 
 namespace heddle::kernelc {
 
@@ -127,38 +132,179 @@ class Counting {
   LoopFacts& out_;
 };
 
-// Whether a load in a loop may wait for another group: the loop cannot end before it changes.
-bool waits_for_memory(const Analysis& analysis, const llvm::Loop& loop, const LoopFacts& facts) {
+// The blocks of a loop whose terminators decide when it ends.
+std::vector<const llvm::BasicBlock*> deciding_blocks(const Analysis& analysis, const llvm::Loop& loop) {
+  llvm::SmallVector<llvm::BasicBlock*, 4> exits;
+  loop.getExitingBlocks(exits);
+  const llvm::BasicBlock* latch = loop.getLoopLatch();
+  // An exit that an iteration may pass by is also decided by whatever leads past it.
+  const bool all_met = latch && std::all_of(exits.begin(), exits.end(), [&](const llvm::BasicBlock* exit) {
+                         return analysis.dominators.dominates(exit, latch);
+                       });
+  if (all_met) return {exits.begin(), exits.end()};
+  return {loop.block_begin(), loop.block_end()};
+}
+
+// Pointers through which an instruction may read.
+std::vector<const llvm::Value*> read_pointers(const llvm::Instruction& instruction) {
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return {load->getPointerOperand()};
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  if (!call || call->doesNotAccessMemory()) return {};
+  if (const auto* copy = llvm::dyn_cast<llvm::AnyMemTransferInst>(call)) return {copy->getRawSource()};
+  const std::string name = builtin_name(*call);
+  const auto begins = [&](const char* with) { return name.rfind(with, 0) == 0; };
+  // Atomics whose results are used are obstacles of their own.
+  if (llvm::isa<llvm::IntrinsicInst>(call) || is_atomic(name) || is_copied_object(name) || begins("vstore") ||
+      begins("write_image") || name == "prefetch")
+    return {};
+  std::vector<const llvm::Value*> out;
+  for (const llvm::Value* operand : call->args()) {
+    if (operand->getType()->isPointerTy()) out.push_back(operand);
+  }
+  return out;
+}
+
+// Whether the end of a loop is decided by memory alone: nothing that decides it is the loop's own doing, so that it can
+// only wait for somebody else.
+bool only_memory_decides(const llvm::Loop& loop, const std::vector<const llvm::BasicBlock*>& deciding) {
+  bool reads = false;
+  std::set<const llvm::Instruction*> seen;
+  std::vector<const llvm::Instruction*> waiting;
+  const auto push = [&](const llvm::Value* value) {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (instruction && loop.contains(instruction) && seen.insert(instruction).second) waiting.push_back(instruction);
+  };
+  for (const llvm::BasicBlock* block : deciding) {
+    if (block->getTerminator()->getNumSuccessors() > 1) push(block->getTerminator());
+  }
+  while (!waiting.empty()) {
+    const llvm::Instruction* next = waiting.back();
+    waiting.pop_back();
+    if (llvm::isa<llvm::PHINode>(next) && next->getParent() == loop.getHeader()) return false;
+    for (const llvm::Value* pointer : read_pointers(*next)) {
+      if (argument_of(*pointer) == private_memory) return false;  // what the group wrote itself
+      reads = true;
+    }
+    for (const llvm::Value* operand : next->operands()) push(operand);
+  }
+  return reads;
+}
+
+// Whether a loop may wait for another group: it cannot end before memory changes.
+bool waits_for_memory(const Analysis& analysis, const llvm::Loop& loop, const LoopFacts& facts,
+                      const std::vector<const llvm::BasicBlock*>& deciding) {
+  if (only_memory_decides(loop, deciding)) return true;
   const auto written = [&](int argument) {
     return std::any_of(analysis.facts.accesses.begin(), analysis.facts.accesses.end(), [&](const core::AccessFacts& a) {
       return a.kind != core::AccessKind::read && (a.argument == argument || a.argument == -1 || argument == -1);
     });
   };
+  const bool counted = facts.last || facts.while_at_most_zero;
   for (const llvm::BasicBlock* block : loop.blocks()) {
     for (const llvm::Instruction& instruction : *block) {
       const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-      if (!load) continue;
-      const int argument = argument_of(*load->getPointerOperand());
-      // Only what decides when the loop ends.
-      const auto& sources = facts.trips.sources;
-      if (argument == private_memory || std::find(sources.begin(), sources.end(), argument) == sources.end()) continue;
-      if (load->isVolatile()) return true;
-      if (loop.isLoopInvariant(load->getPointerOperand()) && written(argument)) return true;
+      for (const llvm::Value* pointer : read_pointers(instruction)) {
+        const int argument = argument_of(*pointer);
+        if (argument == private_memory) continue;
+        // Only what decides when the loop ends; through local memory, that may be anything.
+        const auto& sources = facts.trips.sources;
+        const bool decides =
+            facts.trips.local_data || std::find(sources.begin(), sources.end(), argument) != sources.end();
+        if (!decides) continue;
+        if (load && load->isVolatile()) return true;
+        const bool same_place =
+            analysis.evolution.isLoopInvariant(analysis.evolution.getSCEV(const_cast<llvm::Value*>(pointer)), &loop);
+        if (written(argument) && (same_place || !counted)) return true;
+      }
     }
   }
   return false;
 }
 
-bool does_work(const Analysis& analysis, const llvm::BasicBlock& from, const llvm::BasicBlockEdge& edge) {
-  for (const llvm::BasicBlock& block : *from.getParent()) {
-    if (!analysis.dominators.dominates(edge, &block)) continue;
-    for (const llvm::Instruction& instruction : block) {
+void add_obstacle(Analysis& analysis, const std::string& what) {
+  auto& all = analysis.facts.obstacles;
+  if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
+}
+
+// Whether there is work on a way, before all ways meet again.
+bool does_work(const Analysis& analysis, const llvm::BasicBlock& from, const llvm::BasicBlock& way) {
+  const auto* node = analysis.post_dominators.getNode(const_cast<llvm::BasicBlock*>(&from));
+  const llvm::BasicBlock* meet = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+  std::set<const llvm::BasicBlock*> seen = {&from};
+  std::vector<const llvm::BasicBlock*> waiting;
+  const auto push = [&](const llvm::BasicBlock* block) {
+    if (block != meet && seen.insert(block).second) waiting.push_back(block);
+  };
+  push(&way);
+  while (!waiting.empty()) {
+    const llvm::BasicBlock* next = waiting.back();
+    waiting.pop_back();
+    if (analysis.loops.isLoopHeader(next)) return true;
+    for (const llvm::Instruction& instruction : *next) {
       if (instruction.mayReadOrWriteMemory()) return true;
     }
-    if (analysis.loops.isLoopHeader(&block)) return true;
+    for (const llvm::BasicBlock* successor : llvm::successors(next)) push(successor);
   }
   return false;
 }
+
+// Whether a condition, as far as it depends on the group's place, only tests on which side of a limit that lies: then
+// all groups are alike but for those at an edge.
+class BoundsCheck {
+ public:
+  BoundsCheck(const Analysis& analysis, Formulas& formulas, const llvm::BasicBlock& block)
+      : analysis_(analysis), formulas_(formulas), block_(block) {}
+
+  bool is(llvm::Value* condition) {
+    if (!dependence_of(analysis_, *condition).group_id) return true;
+    if (auto* frozen = llvm::dyn_cast<llvm::FreezeInst>(condition)) return is(frozen->getOperand(0));
+    if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
+        compare && compare->isRelational() && compare->getOperand(0)->getType()->isIntegerTy()) {
+      const bool is_signed = compare->isSigned();
+      return is_plain(formulas_.exact(compare->getOperand(0), is_signed, block_)) &&
+             is_plain(formulas_.exact(compare->getOperand(1), is_signed, block_));
+    }
+    const bool combines = llvm::isa<llvm::BinaryOperator, llvm::SelectInst>(condition);
+    auto* instruction = llvm::cast<llvm::Instruction>(condition);
+    return combines && condition->getType()->isIntegerTy(1) &&
+           std::all_of(instruction->op_begin(), instruction->op_end(), [&](llvm::Use& use) { return is(use.get()); });
+  }
+
+ private:
+  // Rises or falls with the group's place, and never goes back.
+  bool is_plain(const Polynomial& polynomial) const {
+    const core::KernelFacts& facts = analysis_.facts;
+    for (const core::Term& term : polynomial) {
+      for (int s : term.symbols) {
+        const core::Symbol& symbol = facts.symbols[static_cast<std::size_t>(s)];
+        if (symbol.kind == core::SymbolKind::opaque) return false;
+        if (symbol.kind != core::SymbolKind::function) continue;
+        const core::Function& function = facts.functions[static_cast<std::size_t>(symbol.index)];
+        switch (function.kind) {
+          case core::FunctionKind::wrap_signed:
+          case core::FunctionKind::wrap_unsigned:
+            if (function.bits < 32) return false;
+            break;
+          case core::FunctionKind::divide:
+          case core::FunctionKind::floor_divide:
+          case core::FunctionKind::minimum:
+          case core::FunctionKind::maximum:
+            break;
+          default:
+            return false;
+        }
+        if (!std::all_of(function.operands.begin(), function.operands.end(),
+                         [&](const Polynomial& operand) { return is_plain(operand); }))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  const Analysis& analysis_;
+  Formulas& formulas_;
+  const llvm::BasicBlock& block_;
+};
 
 }  // namespace
 
@@ -177,41 +323,37 @@ void collect_loops(Analysis& analysis, Formulas& formulas) {
     llvm::SmallVector<llvm::BasicBlock*, 4> exits;
     loop->getExitingBlocks(exits);
     out.single_exit = exits.size() == 1 && exits[0] == loop->getLoopLatch();
-    bool on_data = false;
-    for (const llvm::BasicBlock* exit : exits) {
-      const auto* branch = llvm::dyn_cast<llvm::BranchInst>(exit->getTerminator());
-      if (branch && branch->isConditional()) add_dependence(analysis, *branch->getCondition(), out.trips);
-      if (!branch) out.trips.data = true;
-    }
-    on_data = out.trips.data || out.trips.atomic;
+    const auto deciding = deciding_blocks(analysis, *loop);
+    for (const llvm::BasicBlock* block : deciding) add_choice(analysis, *block, out.trips);
     const llvm::SCEV* last = analysis.evolution.getBackedgeTakenCount(loop);
     if (!llvm::isa<llvm::SCEVCouldNotCompute>(last)) out.last = formulas.exact(last, false, *loop->getHeader());
     Counting(analysis, formulas, *loop, out).run();
-    if (on_data && waits_for_memory(analysis, *loop, out)) {
-      const std::string what = "a loop waits for what memory holds: groups may depend on each other";
-      auto& all = analysis.facts.obstacles;
-      if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
-    }
+    const bool on_memory = out.trips.data || out.trips.local_data || out.trips.atomic;
+    if (on_memory && waits_for_memory(analysis, *loop, out, deciding))
+      add_obstacle(analysis, "a loop waits for what memory holds: groups may depend on each other");
   }
+  using Blocks = llvm::ReversePostOrderTraversal<const llvm::Function*>;
+  const Blocks blocks(&analysis.function);
+  if (llvm::containsIrreducibleCFG<const llvm::BasicBlock*, const Blocks, const llvm::LoopInfo>(blocks, analysis.loops))
+    add_obstacle(analysis, "jumps into a loop: nobody can tell what it waits for");
 }
 
-void collect_branches(Analysis& analysis) {
+void collect_branches(Analysis& analysis, Formulas& formulas) {
   for (const llvm::BasicBlock& block : analysis.function) {
     const llvm::Loop* loop = analysis.loops.getLoopFor(&block);
     const auto* terminator = block.getTerminator();
     if (terminator->getNumSuccessors() < 2) continue;
-    const auto* branch = llvm::dyn_cast<llvm::BranchInst>(terminator);
-    const llvm::Value* condition = branch ? branch->getCondition() : terminator->getOperand(0);
-    const core::Dependence on = dependence_of(analysis, *condition);
+    core::Dependence on;
+    add_choice(analysis, block, on);
     const bool exits = loop && loop->isLoopExiting(&block);
-    analysis.facts.branches_on_data |= on.data || on.atomic;
+    analysis.facts.branches_on_data |= on.data || on.local_data || on.atomic;
     if (exits || !on.group_id) continue;
-    int working = 0;
-    for (const llvm::BasicBlock* next : llvm::successors(&block)) {
-      const llvm::BasicBlockEdge edge(&block, next);
-      working += edge.isSingleEdge() && does_work(analysis, block, edge);
-    }
-    analysis.facts.branches_on_group_id |= working > 1;
+    const std::set<const llvm::BasicBlock*> ways(llvm::succ_begin(&block), llvm::succ_end(&block));
+    const auto working = std::count_if(ways.begin(), ways.end(),
+                                       [&](const llvm::BasicBlock* way) { return does_work(analysis, block, *way); });
+    const auto* branch = llvm::dyn_cast<llvm::BranchInst>(terminator);
+    const bool bounds = branch && BoundsCheck(analysis, formulas, block).is(branch->getCondition());
+    analysis.facts.branches_on_group_id |= working > 1 || (working == 1 && !bounds);
   }
 }
 
@@ -222,7 +364,9 @@ void count_features(Analysis& analysis) {
     return vector ? static_cast<int>(vector->getNumElements()) : 1;
   };
   for (const llvm::Instruction& i : llvm::instructions(analysis.function)) {
-    if (llvm::isa<llvm::DbgInfoIntrinsic>(i)) continue;
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+    const std::string name = call ? builtin_name(*call) : std::string();
+    if (llvm::isa<llvm::DbgInfoIntrinsic>(i) || is_copied_object(name)) continue;
     ++f.instructions;
     if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&i))
       ++(load->getPointerAddressSpace() == 3 ? f.local_loads : f.loads);
@@ -231,13 +375,11 @@ void count_features(Analysis& analysis) {
     if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(&i)) f.branches += branch->isConditional();
     if (llvm::isa<llvm::BinaryOperator>(i) || llvm::isa<llvm::UnaryOperator>(i))
       (i.getType()->isFPOrFPVectorTy() ? f.floating_operations : f.integer_operations) += lanes(i.getType());
-    const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
     if (!call) continue;
     if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
       if (intrinsic->getIntrinsicID() == llvm::Intrinsic::fmuladd) f.floating_operations += 2 * lanes(i.getType());
       continue;
     }
-    const std::string name = builtin_name(*call);
     if (is_barrier(name))
       ++f.barriers;
     else if (is_atomic(name))

@@ -7,7 +7,7 @@ namespace heddle::kernelc {
 
 void number_loops(Analysis& analysis);  // before any formula is made
 void collect_loops(Analysis& analysis, Formulas& formulas);
-void collect_branches(Analysis& analysis);
+void collect_branches(Analysis& analysis, Formulas& formulas);
 void count_features(Analysis& analysis);
 
 }  // namespace heddle::kernelc

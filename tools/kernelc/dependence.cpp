@@ -57,6 +57,7 @@ class Walk {
   }
 
   void visit_load(const llvm::LoadInst& load) {
+    out_.atomic |= load.isAtomic();
     const int argument = argument_of(*load.getPointerOperand());
     if (argument >= 0 && analysis_.function.getArg(static_cast<unsigned>(argument))->hasByValAttr()) {
       out_.arguments = true;
@@ -138,6 +139,36 @@ core::Dependence dependence_of(const Analysis& analysis, const llvm::Value& valu
   core::Dependence out;
   add_dependence(analysis, value, out);
   return out;
+}
+
+void add_ways_between(const Analysis& analysis, const llvm::BasicBlock& above, const llvm::BasicBlock& here,
+                      core::Dependence& out) {
+  // Whatever lies between is dominated by `above`, too.
+  std::vector<const llvm::DomTreeNodeBase<llvm::BasicBlock>*> waiting = {analysis.dominators.getNode(&above)};
+  while (!waiting.empty()) {
+    const auto* next = waiting.back();
+    waiting.pop_back();
+    add_choice(analysis, *next->getBlock(), out);
+    for (const auto* child : next->children()) {
+      if (child->getBlock() != &here) waiting.push_back(child);
+    }
+  }
+}
+
+void add_choice(const Analysis& analysis, const llvm::BasicBlock& block, core::Dependence& out) {
+  const llvm::Instruction* terminator = block.getTerminator();
+  if (terminator->getNumSuccessors() < 2) return;
+  const auto [at, fresh] = analysis.choices.try_emplace(&block);
+  core::Dependence& on = at->second;
+  if (fresh) {
+    if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(terminator))
+      add_dependence(analysis, *branch->getCondition(), on);
+    else if (const auto* choice = llvm::dyn_cast<llvm::SwitchInst>(terminator))
+      add_dependence(analysis, *choice->getCondition(), on);
+    else
+      on.data = true, on.sources = {-1};
+  }
+  merge(out, on);
 }
 
 int argument_of(const llvm::Value& pointer) {

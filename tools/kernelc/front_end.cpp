@@ -6,6 +6,7 @@
 
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/ASTContext.h>
+#include <clang/Basic/CharInfo.h>
 #include <clang/Basic/TargetInfo.h>
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Format/Format.h>
@@ -22,6 +23,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
+#include "tools/kernelc/asked_macros.hpp"
 #include "tools/kernelc/standard_names.hpp"
 
 namespace heddle::kernelc {
@@ -65,6 +67,15 @@ bool clangs_own(const std::string& name) {
 }
 
 // `names`: the standard's macros for preprocessing; without them, the text is to be parsed.
+// "CL1.2" is 120.
+std::string version_of(const std::string& standard) {
+  std::string out;
+  for (char c : standard) {
+    if (clang::isDigit(c)) out += c;
+  }
+  return out + "0";
+}
+
 std::unique_ptr<Instance> make(const Program& program, const std::string& text, const std::string* names) {
   auto instance = std::make_unique<Instance>();
   clang::CompilerInstance& compiler = instance->compiler;
@@ -94,6 +105,8 @@ std::unique_ptr<Instance> make(const Program& program, const std::string& text, 
   if (std::string extensions = extension_option(program.target); !extensions.empty()) words.push_back(extensions);
   if (names) {
     words.insert(words.end(), {"-U", "__SPIR__", "-U", "__SPIRV__", "-U", "__SPIR64__", "-U", "__SPIR32__"});
+    // Every compiler of OpenCL C defines it, but clang leaves it to vendors.
+    words.insert(words.end(), {"-D", "__OPENCL_VERSION__=" + version_of(program.options.standard)});
     for (const std::string& name : program.target.absent_macros) {
       if (!clangs_own(name)) words.insert(words.end(), {"-U", name});
     }
@@ -187,14 +200,15 @@ class PragmaPrinter : public clang::PragmaHandler {
 
 class Preprocess : public clang::PreprocessorFrontendAction {
  public:
-  Preprocess(llvm::raw_ostream& out, bool& includes, std::string& asked)
-      : out_(out), includes_(includes), asked_(asked) {}
+  Preprocess(const Program& program, llvm::raw_ostream& out, bool& includes, std::string& asked, std::string& unknown)
+      : program_(program), out_(out), includes_(includes), asked_(asked), unknown_(unknown) {}
 
  private:
   void ExecuteAction() override {
     clang::Preprocessor& preprocessor = getCompilerInstance().getPreprocessor();
     preprocessor.addPPCallbacks(std::make_unique<Inclusions>(includes_));
     preprocessor.addPPCallbacks(std::make_unique<AskedValues>(preprocessor, asked_));
+    preprocessor.addPPCallbacks(watch_asked_macros(preprocessor, program_, unknown_));
     // They belong to the preprocessor then.
     for (const char* name : {"unroll", "nounroll", "unroll_and_jam", "nounroll_and_jam"})
       preprocessor.AddPragmaHandler(new PragmaPrinter("", name, out_));
@@ -204,9 +218,11 @@ class Preprocess : public clang::PreprocessorFrontendAction {
     options.ShowCPP = 1, options.ShowLineMarkers = 0, options.ShowComments = 0;
     clang::DoPrintPreprocessedInput(preprocessor, &out_, options);
   }
+  const Program& program_;
   llvm::raw_ostream& out_;
   bool& includes_;
   std::string& asked_;
+  std::string& unknown_;
 };
 
 // The macros that clang's header of OpenCL C defines for the standard and the extensions at hand.
@@ -300,12 +316,13 @@ std::optional<Preprocessed> preprocess(const Program& program, std::string& log)
     out.passed_on += definition_of(name, program.options.preprocessing);
   }
   auto instance = make(program, program.source, &names);
-  std::string text, asked;
+  std::string text, asked, unknown;
   llvm::raw_string_ostream stream(text);
-  Preprocess action(stream, out.includes, asked);
+  Preprocess action(program, stream, out.includes, asked, unknown);
   if (!execute(*instance, action, log)) return std::nullopt;
   stream.flush();
   if (!asked.empty()) out.unsupported = "#if asks for the value of " + asked + ", which differs between vendors";
+  if (!unknown.empty()) out.unsupported = "the source asks for " + unknown + ", which only the device's compiler knows";
   const std::size_t begin = text.find_first_not_of('\n');
   if (begin != std::string::npos) out.text = text.substr(begin);
   return out;

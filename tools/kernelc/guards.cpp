@@ -122,6 +122,7 @@ Guards guards_of(const Analysis& analysis, Formulas& formulas, const llvm::Basic
         settled |= analysis.post_dominators.dominates(here, branch->getSuccessor(way));
       }
     }
+    if (!settled) add_ways_between(analysis, *above, *here, dependence);
     out.suffice &= settled;
   }
   return out;

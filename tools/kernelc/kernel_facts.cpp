@@ -155,7 +155,7 @@ core::ProgramFacts program_facts(llvm::Module& module, std::map<std::string, Ker
     number_loops(analysis);
     collect_accesses(analysis, formulas);
     collect_loops(analysis, formulas);
-    collect_branches(analysis);
+    collect_branches(analysis, formulas);
     count_features(analysis);
   }
   return out;

@@ -7,11 +7,14 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/ModRef.h>
 
 #include "tools/kernelc/builtins.hpp"
+#include "tools/kernelc/dependence.hpp"
+#include "tools/kernelc/vector_lanes.hpp"
 
 namespace heddle::kernelc {
 
@@ -137,7 +140,79 @@ class WorkItemFunctions {
   std::map<std::tuple<llvm::Function*, std::string, unsigned>, llvm::Value*> asked_;
 };
 
+bool is_shared(const llvm::Value& pointer) {
+  return pointer.getType()->isPointerTy() && argument_of(pointer) != private_memory;
+}
+
+// Clang writes one lane of a vector by loading all, changing it and storing all. Only the lanes that change are
+// written: the others may be somebody else's.
+void store_single_lanes(llvm::Module& module) {
+  std::vector<llvm::StoreInst*> stores;
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+      if (store && is_shared(*store->getPointerOperand()) &&
+          llvm::isa<llvm::FixedVectorType>(store->getValueOperand()->getType()))
+        stores.push_back(store);
+    }
+  }
+  for (llvm::StoreInst* store : stores) {
+    llvm::Value *pointer = store->getPointerOperand(), *value = store->getValueOperand();
+    auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
+    const auto is_kept = [&](const llvm::Value* from) {
+      const auto* load = llvm::dyn_cast<llvm::LoadInst>(from);
+      return load && load->getPointerOperand() == pointer && load->getType() == type;
+    };
+    llvm::IRBuilder<> b(store);
+    const auto store_lane = [&](llvm::Value* lane, llvm::Value* place) {
+      b.CreateStore(lane, b.CreateGEP(type, pointer, {b.getInt64(0), place}), store->isVolatile());
+    };
+    if (auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(value);
+        insert && is_kept(insert->getOperand(0)) && !llvm::isa<llvm::ConstantInt>(insert->getOperand(2))) {
+      store_lane(insert->getOperand(1), insert->getOperand(2));
+      store->eraseFromParent();
+      continue;
+    }
+    std::vector<unsigned> changed;
+    for (unsigned i = 0; i < type->getNumElements(); ++i) {
+      const Lane origin = origin_of({value, static_cast<int>(i)});
+      if (!is_kept(origin.value) || origin.number != static_cast<int>(i)) changed.push_back(i);
+    }
+    if (changed.size() == type->getNumElements()) continue;
+    for (unsigned i : changed) store_lane(b.CreateExtractElement(value, i), b.getInt64(i));
+    store->eraseFromParent();
+  }
+}
+
+constexpr const char* object_prefix = "heddle.object.";  // no name that a source could have
+
+// Before copies are taken apart into members.
+void note_copied_objects(llvm::Module& module) {
+  std::vector<llvm::MemTransferInst*> copies;
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(&instruction);
+      if (copy && llvm::isa<llvm::ConstantInt>(copy->getLength()) && is_shared(*copy->getRawDest()))
+        copies.push_back(copy);
+    }
+  }
+  for (llvm::MemTransferInst* copy : copies) {
+    llvm::IRBuilder<> b(copy);
+    llvm::Type* pointer = copy->getRawDest()->getType();
+    auto* type = llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt64Ty()}, false);
+    auto callee = module.getOrInsertFunction(object_prefix + std::to_string(pointer->getPointerAddressSpace()), type);
+    auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+    function->setDoesNotThrow();
+    function->addFnAttr(llvm::Attribute::WillReturn);
+    function->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());  // no pass may drop it
+    function->addParamAttr(0, llvm::Attribute::NoCapture);
+    b.CreateCall(callee, {copy->getRawDest(), b.CreateZExtOrTrunc(copy->getLength(), b.getInt64Ty())});
+  }
+}
+
 }  // namespace
+
+bool is_copied_object(const std::string& name) { return name.rfind(object_prefix, 0) == 0; }
 
 Passes::Passes() {
   builder_.registerModuleAnalyses(modules_);
@@ -160,7 +235,11 @@ void Passes::forget() {
 
 void lower(llvm::Module& module, Passes& passes) {
   mark_functions(module);
-  passes.run(module, "always-inline,globaldce,function(sroa,early-cse,simplifycfg)");
+  store_single_lanes(module);  // first: later nobody can tell it from a program that loads and stores all lanes
+  passes.run(module, "always-inline,globaldce,function(mem2reg)");
+  note_copied_objects(module);
+  passes.forget();
+  passes.run(module, "function(sroa,early-cse,simplifycfg)");
   WorkItemFunctions(module).lower();
   passes.forget();
   // Nothing here needs LLVM's alias analyses, which would cost more than the rest; and no indvars: it would rewrite the

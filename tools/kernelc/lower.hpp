@@ -1,6 +1,8 @@
 // Brings LLVM IR into the shape that the analyses understand.
 #pragma once
 
+#include <string>
+
 #include <llvm/Passes/PassBuilder.h>
 
 namespace heddle::kernelc {
@@ -20,6 +22,10 @@ class Passes {
   llvm::ModuleAnalysisManager modules_;
   llvm::PassBuilder builder_;
 };
+
+// What remains of a copy of an object into memory, beside the members that are stored: "heddle.object.SPACE"(pointer,
+// bytes). Members that were never set, and padding, are not stored, but a device may copy them.
+bool is_copied_object(const std::string& name);
 
 // Everything inlined into the kernels, variables in registers, work-item functions expressed by group id, local id,
 // sizes and offset, loops rotated and simplified, vector arithmetic taken apart.

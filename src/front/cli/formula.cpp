@@ -222,11 +222,11 @@ std::string readable(const core::KernelFacts& facts, const core::AccessFacts& ac
       access.argument < 0 ? "any argument" : facts.arguments[static_cast<std::size_t>(access.argument)].name;
   if (!access.index) return name + ", anywhere";
   Polynomial index = unwrapped(facts, *access.index);
-  const bool elements = access.bytes > 0 && std::all_of(index.begin(), index.end(), [&](const Term& t) {
-                          return t.coefficient % access.bytes == 0;
-                        });
+  const int size = access.bytes + access.padding;
+  const bool elements =
+      size > 0 && std::all_of(index.begin(), index.end(), [&](const Term& t) { return t.coefficient % size == 0; });
   if (elements) {
-    for (Term& t : index) t.coefficient /= access.bytes;
+    for (Term& t : index) t.coefficient /= size;
   }
   return fmt::format("{}[{}]{}", name, Printer(facts).print(index), elements ? "" : " (offset in bytes)");
 }
