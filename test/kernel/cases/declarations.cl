@@ -5,6 +5,7 @@
 //! buffer 256 bytes
 //! expect d: written a exact
 //! expect-not obstacle
+//! may-not-build
 // Every way to declare what is called.
 void d(global int*);
 typedef int number(int);
