@@ -97,6 +97,7 @@ class Engine {
   bool drain();  // true where anything had happened
   void wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch);
   Nanoseconds limit_of(const Slice& slice) const;
+  void look_for_untold();
   void look_for_hangs();
   void hang_all();
   void run_held();

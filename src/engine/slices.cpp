@@ -102,7 +102,9 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
     if (!launch->in_flight.empty() || (hungry && somebody_may_run(*launch))) {
       // Whoever ends next makes room for more.
       for (const auto& other : active_) {
-        const bool told = hungry || (other == launch && (!launch->dependents.empty() || launch->in_flight.size() > 1));
+        const bool told =
+            hungry ||
+            (other == launch && (launch->waiting > 0 || !launch->dependents.empty() || launch->in_flight.size() > 1));
         for (std::size_t s = 0; told && s < other->in_flight.size(); ++s) watch(other->in_flight[s]);
       }
     } else {
@@ -174,11 +176,12 @@ void Engine::run(const std::shared_ptr<Slice>& slice) {
   }
   slice->started = true;
   slice->begin = members_[slice->member].device->now();
-  if (auto queued = enqueue(*slice); !queued) {
-    // What was queued before that may still be at work.
-    (void)members_[slice->member].lanes[slice->queue].queue->finish();
-    fail(*slice, queued.failure());
-  }
+  const auto queued = enqueue(*slice);
+  if (queued) return;
+  if (slice->events.empty()) return fail(*slice, queued.failure());
+  // What was queued before that is still at work, and may hang: it fails when that has ended.
+  slice->refused = queued.failure();
+  (void)members_[slice->member].lanes[slice->queue].queue->flush();
 }
 
 Engine::AtHand Engine::at_hand(Slice& slice) {
@@ -270,21 +273,22 @@ core::Status Engine::enqueue(Slice& slice) {
 void Engine::watch(const std::shared_ptr<Slice>& slice) {
   if (slice->watched || !slice->started || slice->over) return;
   slice->watched = true;
-  const device::Event& last = slice->fetching.empty() ? slice->events.back() : slice->fetching.back();
-  last->notify([inbox = inbox_, slice = std::weak_ptr(slice)] {
+  slice->last()->notify([inbox = inbox_, slice = std::weak_ptr(slice)] {
     std::lock_guard hold(inbox->mutex);
     inbox->happened.emplace_back(slice);
     inbox->changed.notify_one();
   });
 }
 
-// Its last command is done.
+// Its last command is done. Where one before that is not, the worker sees it end.
 void Engine::collect(const std::shared_ptr<Slice>& slice) {
-  if (slice->over) return;
+  if (slice->over || (worker_.joinable() && !slice->all_done())) return;
   const auto failed = std::find_if(slice->events.begin(), slice->events.end(),
                                    [](const device::Event& event) { return !event->wait(); });
   if (failed != slice->events.end())
     fail(*slice, (*failed)->wait().failure());
+  else if (slice->refused)
+    fail(*slice, *slice->refused);
   else if (slice->spoilt)
     fail(*slice, slice->launch->last_failure.value());
   else
