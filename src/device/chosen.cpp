@@ -11,6 +11,8 @@
 #include "core/log.hpp"
 #include "device/machine.hpp"
 #include "device/opencl_device.hpp"
+#include "device/proof.hpp"
+#include "device/trial.hpp"
 
 namespace heddle::device {
 
@@ -27,18 +29,14 @@ std::vector<Chosen> find_devices(const std::vector<Platform>& platforms, std::ve
   std::vector<Chosen> out;
   int seen[3] = {0, 0, 0};
   for (const Platform& platform : platforms) {
-    cl_uint count = 0;
-    cl_int code = platform.cl(&Slots::clGetDeviceIDs, platform.handle, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
-    std::vector<cl_device_id> handles(code == CL_SUCCESS ? count : 0);
-    if (code == CL_SUCCESS && count > 0)
-      code = platform.cl(&Slots::clGetDeviceIDs, platform.handle, CL_DEVICE_TYPE_ALL, count, handles.data(), nullptr);
-    if (code != CL_SUCCESS || count == 0) {
+    const auto handles = devices_of(platform);
+    if (!handles) {
       // Seen: PoCL without a writable folder for its cache.
-      problems.push_back("OpenCL driver " + platform.library + " offers no device: " + error_name(code) +
+      problems.push_back("OpenCL driver " + platform.library + " offers no device: " + handles.failure().what +
                          "; some need a cache folder they can write to (HOME, XDG_CACHE_HOME, POCL_CACHE_DIR)");
       continue;
     }
-    for (cl_device_id handle : handles) {
+    for (cl_device_id handle : handles.value()) {
       Chosen found{platform, handle, {}, describe(platform, handle, "")};
       const int number = seen[static_cast<int>(found.info.kind)]++;
       found.info.id = to_string(found.info.kind) + (number ? std::to_string(number) : "");
@@ -107,6 +105,40 @@ bool is_heddle(const Platform& platform) {
   return std::string(suffix) == "HEDDLE";
 }
 
+// Devices of all drivers that have proven themselves.
+std::vector<Chosen> find_proven(const core::Settings& settings, const core::Lookup& environment,
+                                std::vector<std::string>& problems) {
+  Proofs proofs(settings, environment);
+  const auto bad = [&](const std::string& library, const std::string& objection) {
+    if (!objection.empty())
+      problems.push_back("OpenCL driver " + library + " is set aside: " + objection +
+                         "; HEDDLE_PROVE=again tries it again, HEDDLE_PROVE=off uses it all the same");
+    return !objection.empty();
+  };
+  std::vector<std::string> libraries = driver_libraries(environment);
+  std::erase_if(libraries, [&](const std::string& library) { return bad(library, proofs.objection(library)); });
+  std::vector<Platform> platforms = load_platforms(libraries, problems);
+  std::erase_if(platforms, is_heddle);
+  std::vector<std::string> of_devices;
+  std::vector<Chosen> found = find_devices(platforms, of_devices);
+  bool again = false;
+  for (const std::string& library : libraries) {
+    std::vector<std::string> shown;
+    for (const Chosen& one : found) {
+      if (one.platform.library == library) shown.push_back(described(one.info));
+    }
+    if (shown.empty() || !bad(library, proofs.objection(library, shown))) continue;
+    std::erase_if(platforms, [&](const Platform& platform) { return platform.library == library; });
+    again = true;
+  }
+  if (again) {  // without their devices, others have other numbers
+    of_devices.clear();
+    found = find_devices(platforms, of_devices);
+  }
+  problems.insert(problems.end(), of_devices.begin(), of_devices.end());
+  return found;
+}
+
 }  // namespace
 
 std::vector<Selector> parse_selectors(const std::string& text) {
@@ -136,9 +168,8 @@ std::vector<Selector> parse_selectors(const std::string& text) {
 Choice choose_devices(const core::Settings& settings, const core::Lookup& environment) {
   const std::vector<Selector> selectors = parse_selectors(settings.devices);
   Choice choice;
-  std::vector<Platform> platforms = load_platforms(driver_libraries(environment), choice.problems);
-  std::erase_if(platforms, is_heddle);
-  const std::vector<Chosen> found = find_devices(platforms, choice.problems);
+  const std::vector<Chosen> found = find_proven(settings, environment, choice.problems);
+  for (const std::string& problem : choice.problems) core::log_once(core::LogLevel::warn, problem);
 
   std::vector<int> parts(found.size(), 0);  // 0: not chosen
   for (const Selector& selector : selectors) {
@@ -177,7 +208,6 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
       choice.devices.push_back({f.platform, handle, std::move(subs.value()[part]), std::move(info)});
     }
   }
-  for (const std::string& problem : choice.problems) core::log_once(core::LogLevel::warn, problem);
   return choice;
 }
 

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -28,11 +29,41 @@ struct Story {
   std::string name, detail;
 };
 
+// What drivers are to call, by number. PoCL 3.1 does not call for commands that fail, so what was to be called must be
+// dropped some day without it; and a driver that calls after that must find nothing, not memory that is gone.
+class Calls {
+ public:
+  static Calls& all() {
+    static auto& one = *new Calls;  // drivers call when static objects are gone
+    return one;
+  }
+  void* add(std::function<void()> function) {
+    std::lock_guard hold(mutex_);
+    waiting_.emplace(++last_, std::move(function));
+    return reinterpret_cast<void*>(last_);
+  }
+  std::function<void()> take(void* number) {
+    std::lock_guard hold(mutex_);
+    auto found = waiting_.extract(reinterpret_cast<std::uintptr_t>(number));
+    return found ? std::move(found.mapped()) : std::function<void()>();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::uintptr_t last_ = 0;
+  std::unordered_map<std::uintptr_t, std::function<void()>> waiting_;
+};
+
 class OpenClEvent : public EventState {
  public:
   OpenClEvent(cl_event event, cl_command_queue queue, FailureKind kind, Nanoseconds queued, bool calls_at_once)
       : cl_(event), event_(event), queue_(queue), kind_(kind), queued_(queued), calls_at_once_(calls_at_once) {
     cl_(&Slots::clRetainCommandQueue, queue);
+  }
+
+  ~OpenClEvent() override {
+    if (calls_.empty() || status() >= 0) return;
+    for (void* number : calls_) Calls::all().take(number);
   }
 
   cl_event handle() const { return event_.get(); }
@@ -89,20 +120,22 @@ class OpenClEvent : public EventState {
   }
 
   void notify(std::function<void()> callback) override {
-    auto* box = new std::function<void()>(std::move(callback));
+    void* number = Calls::all().add(std::move(callback));
+    {
+      std::lock_guard hold(mutex_);
+      calls_.push_back(number);
+    }
     auto call = [](cl_event, cl_int, void* data) {
-      std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(data));
-      (*owned)();
+      if (const auto function = Calls::all().take(data)) function();
     };
     void(CL_CALLBACK * function)(cl_event, cl_int, void*) = call;
-    const cl_int code = cl_(&Slots::clSetEventCallback, event_.get(), CL_COMPLETE, function, box);
+    const cl_int code = cl_(&Slots::clSetEventCallback, event_.get(), CL_COMPLETE, function, number);
     if (code == CL_SUCCESS) {
       cl_(&Slots::clFlush, queue_.get());
       return;
     }
-    std::unique_ptr<std::function<void()>> owned(box);  // no callbacks here: wait in place of them
-    (void)EventState::wait();
-    (*owned)();
+    (void)EventState::wait();  // no callbacks here: wait in place of them
+    call(nullptr, CL_COMPLETE, number);
   }
 
  private:
@@ -143,6 +176,8 @@ class OpenClEvent : public EventState {
   FailureKind kind_;
   Nanoseconds queued_;
   bool calls_at_once_;
+  std::mutex mutex_;                      // guards calls_
+  std::vector<void*> calls_;              // numbers of what is to be called
   std::atomic<Nanoseconds::rep> end_{0};  // as the host saw it, for drivers without profiling
 };
 

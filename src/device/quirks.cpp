@@ -22,6 +22,14 @@ std::string quirk_options(const Info& info) {
 
 bool calls_back_at_once(const Info& info) { return is_pocl(info); }
 
+std::vector<const char*> device_variables() {
+  return {"RUSTICL_ENABLE",       "GALLIUM_DRIVER",      // Mesa
+          "POCL_DEVICES",                                // PoCL
+          "CUDA_VISIBLE_DEVICES",                        // NVIDIA
+          "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",  // AMD
+          "ZE_AFFINITY_MASK"};                           // Intel
+}
+
 bool keeps_sub_devices(const Info& info) {
   // PoCL (3.1 seen): its worker threads still look at the device of a command that is complete, so that a sub-device
   // released right after a wait ends the process in clReleaseEvent.

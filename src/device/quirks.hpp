@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "device/device.hpp"
 
@@ -13,6 +14,10 @@ std::string quirk_options(const Info& info);
 // Whether the thread that ends a command calls back itself. NVIDIA's driver (580 seen) calls from a thread that looks
 // every 20 ms.
 bool calls_back_at_once(const Info& info);
+
+// Variables of the environment that decide which devices drivers show: what was proven under one value says nothing
+// about another.
+std::vector<const char*> device_variables();
 
 // Whether sub-devices must never be released.
 bool keeps_sub_devices(const Info& info);

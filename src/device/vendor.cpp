@@ -112,6 +112,16 @@ std::vector<Platform> load_platforms(const std::vector<std::string>& libraries, 
   return out;
 }
 
+core::Result<std::vector<cl_device_id>> devices_of(const Platform& platform) {
+  constexpr auto slot = &cl_icd_dispatch::clGetDeviceIDs;
+  cl_uint count = 0;
+  cl_int code = platform.cl(slot, platform.handle, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
+  std::vector<cl_device_id> out(code == CL_SUCCESS ? count : 0);
+  if (!out.empty()) code = platform.cl(slot, platform.handle, CL_DEVICE_TYPE_ALL, count, out.data(), nullptr);
+  if (code != CL_SUCCESS || out.empty()) return failed(core::FailureKind::unsupported, "clGetDeviceIDs", code);
+  return out;
+}
+
 std::string error_name(cl_int code) {
   static constexpr struct {
     cl_int code;

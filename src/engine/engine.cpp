@@ -268,9 +268,11 @@ core::Status Engine::to_host(const std::shared_ptr<Memory>& memory, bool for_wri
     const bool ended = static_cast<bool>(event->wait(60 * options_.hang_limit)) || event->done();
     lock.lock();
     drain();
+    if (ended) continue;
     for (const auto& one : std::vector(gathers_)) {
-      if (!ended && one->event == event) give_up(*one);
+      if (one->event == event) give_up(*one);
     }
+    run_held();
   }
   if (for_writing) memory->written(host_memory, all);
   return core::Done{};
@@ -429,6 +431,7 @@ std::shared_ptr<Launch> Engine::submit(Request request) {
 bool Engine::is_over(const Launch& launch) {
   Lock lock(mutex_);
   drain();
+  for (const auto& slice : launch.in_flight) watch(slice);  // whoever only asks is never the one who waits for it
   return launch.over;
 }
 
@@ -464,13 +467,16 @@ void Engine::wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch) 
     return;
   }
   // The usual end of a launch: one slice, which nobody else is told of.
-  if (launch->in_flight.size() == 1 && launch->remaining.empty() && launch->in_flight.front()->launched &&
+  if (launch->in_flight.size() == 1 && launch->remaining.empty() && launch->in_flight.front()->at_work() &&
       !launch->in_flight.front()->watched) {
     const std::shared_ptr<Slice> slice = launch->in_flight.front();
-    const device::Event last = slice->fetching.empty() ? slice->events.back() : slice->fetching.back();
+    std::vector<device::Event> events = slice->events;
+    events.insert(events.end(), slice->fetching.begin(), slice->fetching.end());
     const Nanoseconds limit = limit_of(*slice);
     lock.unlock();
-    const bool done = static_cast<bool>(last->wait(limit)) || last->done();
+    const bool done = std::all_of(events.rbegin(), events.rend(), [&](const device::Event& event) {
+      return event->done() || static_cast<bool>(event->wait(limit)) || event->done();
+    });
     lock.lock();
     if (slice->over) return;
     if (done)
@@ -480,18 +486,23 @@ void Engine::wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch) 
     return;
   }
   for (const auto& slice : launch->in_flight) watch(slice);
+  ++launch->waiting;
   changed_.wait(lock);
+  --launch->waiting;
 }
 
-// The worker's thread.
+// The worker's thread. It also looks by itself, more often while there is something to see.
 void Engine::work() {
   ::prctl(PR_SET_TIMERSLACK, 1000);  // nanoseconds: short sleeps are meant to be short
-  Nanoseconds quiet{0};              // slept since something happened
+  constexpr Nanoseconds shortest = std::chrono::milliseconds(10), longest = std::chrono::milliseconds(200);
+  Nanoseconds pause = shortest;
+  Nanoseconds quiet{0};  // slept since something happened, while looking
+  auto looked = std::chrono::steady_clock::now();
   for (;;) {
     bool looking = false;
     {
       std::unique_lock lock(inbox_->mutex);
-      inbox_->changed.wait_for(lock, std::chrono::milliseconds(200),
+      inbox_->changed.wait_for(lock, pause,
                                [&] { return !inbox_->happened.empty() || inbox_->closing || inbox_->looking; });
       if (inbox_->closing) return;
       looking = inbox_->looking;
@@ -502,14 +513,19 @@ void Engine::work() {
       move_pieces();
       if (drain()) quiet = Nanoseconds{0};
       run_held();
-      look_for_hangs();
+      if (const auto now = std::chrono::steady_clock::now(); now - looked >= shortest) {
+        looked = now;
+        look_for_untold();
+        look_for_hangs();
+      }
+      pause = active_.empty() && gathers_.empty() ? std::min(2 * pause, longest) : shortest;
     }
     if (!looking) continue;
     // The longer nothing happens, the less often: a twentieth of what has passed.
-    const Nanoseconds pause =
+    const Nanoseconds nap =
         std::clamp<Nanoseconds>(quiet / 20, std::chrono::microseconds(5), std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(pause);
-    quiet += pause;
+    std::this_thread::sleep_for(nap);
+    quiet += nap;
   }
 }
 
@@ -524,8 +540,7 @@ bool Engine::look() {
   std::lock_guard hold(inbox_->mutex);
   std::erase_if(looked_at_, [&](const std::shared_ptr<Slice>& slice) {
     if (slice->over) return true;
-    const device::Event& last = slice->fetching.empty() ? slice->events.back() : slice->fetching.back();
-    if (!last->done()) return false;
+    if (!slice->last()->done() || !slice->all_done()) return false;
     inbox_->happened.emplace_back(std::weak_ptr(slice));
     return true;
   });
@@ -580,6 +595,24 @@ Nanoseconds Engine::limit_of(const Slice& slice) const {
   return std::max(options_.hang_limit, Nanoseconds(static_cast<std::int64_t>(std::min(20e9 * expected, 1e18))));
 }
 
+// What has ended without a call: PoCL 3.1 calls nobody back for commands that fail because one before them did.
+void Engine::look_for_untold() {
+  bool any = false;
+  for (const auto& launch : std::list(active_)) {
+    for (const auto& slice : std::vector(launch->in_flight)) {
+      if (!slice->watched || slice->over || !slice->all_done()) continue;
+      collect(slice);
+      any = true;
+    }
+  }
+  for (const auto& one : std::vector(gathers_)) {
+    if (!one->event->done()) continue;
+    collect(*one);
+    any = true;
+  }
+  if (any) run_held();
+}
+
 void Engine::look_for_hangs() {
   for (const auto& launch : std::list(active_)) {
     for (const auto& slice : std::vector(launch->in_flight)) {
@@ -587,16 +620,20 @@ void Engine::look_for_hangs() {
       if (slice->watched && late) hang(slice);
     }
   }
+  bool given_up = false;
   for (const auto& one : std::vector(gathers_)) {
-    if (members_[one->member].device->now() - one->begin > 60 * options_.hang_limit) give_up(*one);
+    if (members_[one->member].device->now() - one->begin <= 60 * options_.hang_limit) continue;
+    give_up(*one);
+    given_up = true;
   }
+  if (given_up) run_held();
 }
 
 // Nothing will ever end by itself: whatever is at work hangs.
 void Engine::hang_all() {
   for (const auto& launch : std::list(active_)) {
     for (const auto& slice : std::vector(launch->in_flight)) {
-      if (slice->launched) hang(slice);
+      if (slice->at_work()) hang(slice);
     }
   }
   for (const auto& one : std::vector(gathers_)) give_up(*one);

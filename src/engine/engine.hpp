@@ -119,6 +119,7 @@ class Engine {
   bool look();  // after slices and gathers of devices that call back late; true where there are any
   void wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch);
   Nanoseconds limit_of(const Slice& slice) const;
+  void look_for_untold();
   void look_for_hangs();
   void hang_all();
   void run_held();
@@ -138,6 +139,7 @@ class Engine {
   void run(const std::shared_ptr<Slice>& slice);
   core::Status enqueue(const std::shared_ptr<Slice>& slice);
   core::Status launch(Slice& slice);
+  void refuse(Slice& slice, const core::Failure& failure);
   void watch(const std::shared_ptr<Slice>& slice);
   void collect(const std::shared_ptr<Slice>& slice);
   void succeed(Slice& slice);

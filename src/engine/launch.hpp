@@ -1,6 +1,7 @@
 // A launch on its way: what the program asked for, what is left to do, and what became of it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,15 +66,25 @@ struct Slice {
     SpanSet fetched;  // copied to the host behind it
     HostBlock host;   // keeps what is being copied from
   };
-  std::vector<Use> uses;                // one per memory, whatever the number of arguments that are it
-  std::vector<device::Event> events;    // copies in, then the launch
-  std::vector<device::Event> fetching;  // copies of results to the host, behind the launch
-  int unstaged = 0;                     // pieces of bytes that are not on their way to the device yet
-  bool launched = false;                // and the kernel with it
-  bool spoilt = false;                  // another one failed that may have written where it writes
+  std::vector<Use> uses;                 // one per memory, whatever the number of arguments that are it
+  std::vector<device::Event> events;     // copies in, then the launch
+  std::vector<device::Event> fetching;   // copies of results to the host, behind the launch
+  int unstaged = 0;                      // pieces of bytes that are not on their way to the device yet
+  bool launched = false;                 // and the kernel with it
+  std::optional<core::Failure> refused;  // by its device, before all of it was queued
+  bool spoilt = false;                   // another one failed that may have written where it writes
   bool over = false;
   bool watched = false;  // its end will be told
   Nanoseconds begin{0};
+
+  // Its device has all of it, or all that it will get.
+  bool at_work() const { return launched || refused; }
+  const device::Event& last() const { return fetching.empty() ? events.back() : fetching.back(); }
+  // A command may fail while those before it are still at work.
+  bool all_done() const {
+    const auto done = [](const device::Event& event) { return event->done(); };
+    return std::all_of(events.begin(), events.end(), done) && std::all_of(fetching.begin(), fetching.end(), done);
+  }
 };
 
 class Launch {
@@ -98,6 +109,7 @@ class Launch {
   std::optional<core::Failure> failure;
   std::optional<core::Failure> last_failure;  // of a slice: what to say when nobody is left
   bool over = false;
+  int waiting = 0;  // threads that wait to be told of its end
   Report report;
 };
 

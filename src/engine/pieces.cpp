@@ -89,7 +89,7 @@ void Engine::move(const std::shared_ptr<Piece>& piece) {
   if (piece->gather) return arrived(*piece, core::Done{});
   Slice& slice = *piece->slice;
   piece->memory->coming(member.device->info().space).remove(piece->bytes);
-  if (slice.over) return;
+  if (slice.over || slice.refused) return;
   device::Queue& queue = *member.lanes[slice.queue].queue;
   auto buffer = piece->memory->buffer(piece->member, *member.device, 0, piece->memory->size());
   auto copied = buffer ? queue.copy_in(**buffer, static_cast<Bytes>(piece->bytes.begin), chunk.bytes.first(size))
@@ -115,12 +115,11 @@ void Engine::arrived(const Piece& piece, core::Status status) {
     return collect(gather);
   }
   const std::shared_ptr<Slice> slice = piece.slice;
-  if (slice->over) return;
+  if (slice->over || slice->refused) return;
   if (status && --slice->unstaged > 0) return;
   if (status) status = launch(*slice);
-  if (status) return watch(slice);
-  (void)members_[slice->member].lanes[slice->queue].queue->finish();
-  fail(*slice, status.failure());
+  if (!status) refuse(*slice, status.failure());
+  if (!slice->over) return watch(slice);
   turn(slice->launch);
   turn_hungry();
 }

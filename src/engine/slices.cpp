@@ -118,7 +118,9 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
     if (!launch->in_flight.empty() || (hungry && somebody_may_run(*launch))) {
       // Whoever ends next makes room for more.
       for (const auto& other : active_) {
-        const bool told = hungry || (other == launch && (!launch->dependents.empty() || launch->in_flight.size() > 1));
+        const bool told =
+            hungry ||
+            (other == launch && (launch->waiting > 0 || !launch->dependents.empty() || launch->in_flight.size() > 1));
         for (std::size_t s = 0; told && s < other->in_flight.size(); ++s) watch(other->in_flight[s]);
       }
     } else {
@@ -192,11 +194,15 @@ void Engine::run(const std::shared_ptr<Slice>& slice) {
   slice->begin = members_[slice->member].device->now();
   auto queued = enqueue(slice);
   if (queued && slice->unstaged == 0) queued = this->launch(*slice);
-  if (!queued) {
-    // What was queued before that may still be at work.
-    (void)members_[slice->member].lanes[slice->queue].queue->finish();
-    fail(*slice, queued.failure());
-  }
+  if (!queued) refuse(*slice, queued.failure());
+}
+
+// Its device takes no more of it. What was queued before that is still at work, and may hang: it fails when that has
+// ended.
+void Engine::refuse(Slice& slice, const Failure& failure) {
+  if (slice.events.empty()) return fail(slice, failure);
+  slice.refused = failure;
+  (void)members_[slice.member].lanes[slice.queue].queue->flush();
 }
 
 Engine::AtHand Engine::at_hand(Slice& slice) {
@@ -313,27 +319,28 @@ core::Status Engine::launch(Slice& slice) {
 }
 
 void Engine::watch(const std::shared_ptr<Slice>& slice) {
-  if (slice->watched || !slice->launched || slice->over) return;
+  if (slice->watched || !slice->at_work() || slice->over) return;
   slice->watched = true;
   if (!members_[slice->member].device->info().prompt) {
     looked_at_.push_back(slice);
     return begin_to_look();
   }
-  const device::Event& last = slice->fetching.empty() ? slice->events.back() : slice->fetching.back();
-  last->notify([inbox = inbox_, slice = std::weak_ptr(slice)] {
+  slice->last()->notify([inbox = inbox_, slice = std::weak_ptr(slice)] {
     std::lock_guard hold(inbox->mutex);
     inbox->happened.emplace_back(slice);
     inbox->changed.notify_one();
   });
 }
 
-// Its last command is done.
+// Its last command is done. Where one before that is not, the worker sees it end.
 void Engine::collect(const std::shared_ptr<Slice>& slice) {
-  if (slice->over) return;
+  if (slice->over || (worker_.joinable() && !slice->all_done())) return;
   const auto failed = std::find_if(slice->events.begin(), slice->events.end(),
                                    [](const device::Event& event) { return !event->wait(); });
   if (failed != slice->events.end())
     fail(*slice, (*failed)->wait().failure());
+  else if (slice->refused)
+    fail(*slice, *slice->refused);
   else if (slice->spoilt)
     fail(*slice, slice->launch->last_failure.value());
   else

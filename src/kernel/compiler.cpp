@@ -4,7 +4,6 @@
 #include <chrono>
 #include <filesystem>
 
-#include <dlfcn.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "core/fingerprint.hpp"
 #include "core/log.hpp"
 #include "core/wire_text.hpp"
+#include "process/installed_program.hpp"
 
 namespace heddle::kernel {
 
@@ -49,20 +49,7 @@ Analysis read(const Answer& answer) {
 
 }  // namespace
 
-std::string installed_compiler() {
-  Dl_info here{};
-  if (!::dladdr(reinterpret_cast<const void*>(&installed_compiler), &here) || !here.dli_fname) return "";
-  std::error_code error;
-  fs::path folder = fs::canonical(here.dli_fname, error).parent_path();
-  if (error) folder = fs::read_symlink("/proc/self/exe", error).parent_path();  // a program started by a bare name
-  // PREFIX/bin/heddle, PREFIX/lib/libheddle-icd.so, PREFIX/lib/TRIPLET/libheddle-icd.so
-  for (int up = 0; up < 3 && folder.has_parent_path(); ++up) {
-    folder = folder.parent_path();
-    const fs::path program = folder / HEDDLE_LIBEXEC / "heddle" / "kernelc";
-    if (::access(program.c_str(), X_OK) == 0) return program.string();
-  }
-  return "";
-}
+std::string installed_compiler() { return process::installed_program("kernelc"); }
 
 Options options_of(const core::Settings& settings) {
   Options out;

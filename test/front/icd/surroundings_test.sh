@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Heddle's driver among bad neighbours: drivers that do not load, are hollow, or are Heddle itself; and as it is installed.
-# surroundings_test.sh HEDDLE HOLLOW_DRIVER BUILD_FOLDER HOLLOW_PROGRAM
+# surroundings_test.sh HEDDLE HOLLOW_DRIVER BUILD_FOLDER HOLLOW_PROGRAM FAULTY_DRIVER
 set -u
-heddle=$1 hollow=$2 build=$3 probe=$4
+heddle=$1 hollow=$2 build=$3 probe=$4 faulty=$5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export XDG_DATA_HOME=$work/data
-unset OCL_ICD_FILENAMES OPENCL_VENDOR_PATH HEDDLE HEDDLE_DEVICES HEDDLE_LOG HEDDLE_TRACE HEDDLE_SHOW HEDDLE_REPORT
+export XDG_DATA_HOME=$work/data HEDDLE_CACHE=$work/cache
+unset OCL_ICD_FILENAMES OPENCL_VENDOR_PATH HEDDLE HEDDLE_DEVICES HEDDLE_LOG HEDDLE_TRACE HEDDLE_SHOW HEDDLE_REPORT HEDDLE_PROVE
 # One driver that works, whichever the machine has first.
 for file in "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}"/*.icd; do
   read -r real <"$file" || true  # the last line may have no end
@@ -62,8 +62,17 @@ expect "$(vendors both "$hollow" "$real")" 0 'Device #' 3 env HEDDLE_SHOW=all cl
 HOLLOW=no_platform expect "$poor" 0 'has no platform' 1 clinfo -l
 HOLLOW=no_device expect "$poor" 0 'offers no device' 1 clinfo -l
 HOLLOW=no_device expect "$(vendors both "$hollow" "$real")" 0 'Device #0' 1 clinfo -l
+# A driver that crashes at its first build: left out with one line, and remembered.
+if [ -f /etc/OpenCL/vendors/pocl.icd ]; then
+  crashing=$(vendors crashing "$faulty" "$real")
+  FAULTY_SCRIPT='build 1 crash' expect "$crashing" 0 "warning: OpenCL driver $faulty is set aside: .* crashed \\(SIGILL\\)" 1 clinfo -l
+  expect "$crashing" 0 'is set aside' 1 clinfo -l
+  expect "$crashing" 0 'Device #' 1 clinfo -l
+  expect "$crashing" 0 'is set aside' 0 env HEDDLE_PROVE=again clinfo -l
+fi
 # Bad settings: said once, no device.
 expect "$good" 0 "warning: HEDDLE_SHOW='x': one or all expected" 1 env HEDDLE_SHOW=x clinfo -l
+expect "$good" 0 "warning: HEDDLE_PROVE='x': on, off or again expected" 1 env HEDDLE_PROVE=x clinfo -l
 expect "$good" 0 "warning: HEDDLE_DEVICES: 'gpu7' matches no device" 1 env HEDDLE_DEVICES=gpu7 clinfo -l
 expect "$good" 0 'cannot be created' 1 env HEDDLE_TRACE=/nowhere/trace.json clinfo -l
 # Runs inside runs keep the user's drivers, unless they are changed in between.

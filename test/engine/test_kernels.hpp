@@ -1,4 +1,5 @@
-// Kernels of fake devices with hand-made facts, and what they do to plain arrays: the reference.
+// Kernels of random programs: for fake devices with hand-made facts, for real ones in OpenCL C, and what they do to
+// plain arrays, which is the reference.
 #pragma once
 
 #include <functional>
@@ -95,6 +96,7 @@ struct TestKernel {
   int buffers = 0;  // arguments that are memory come first
   int dimensions = 1;
   bool has_facts = true;
+  std::string text;  // the same in OpenCL C
 };
 
 inline std::int32_t plus(std::int64_t a, std::int64_t b) {  // wraps
@@ -111,15 +113,22 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
   static const auto& all = *[] {
     auto out = new std::map<std::string, TestKernel>;
     auto add = [&](const std::string& name, const FactsMaker& facts, int buffers, int dimensions,
-                   std::function<void(const WorkItem&, FakeArguments&)> body) {
-      (*out)[name] = {facts.make(), std::move(body), buffers, dimensions, true};
+                   const std::string& text, std::function<void(const WorkItem&, FakeArguments&)> body) {
+      static const std::string mixed = "int mixed(int x) { return (int)((uint)x * 2654435761u + 12345u); }\n";
+      const std::string in_and_out =
+          "(global const int* in, global int* out, int n) { const size_t i = get_global_id(0); ";
+      (*out)[name] = {
+          facts.make(), std::move(body),
+          buffers,      dimensions,
+          true,         mixed + "kernel void " + name + (text.front() == '(' ? text : in_and_out + text + " }\n")};
     };
     auto at = [](const WorkItem& i) { return static_cast<std::size_t>(i.global_id[0]); };
     add("map", FactsMaker("map").buffer().buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 1), 2,
-        1, [=](const WorkItem& i, FakeArguments& a) {
+        1, "out[i] = mixed(in[i]);", [=](const WorkItem& i, FakeArguments& a) {
           a.buffer<std::int32_t>(1)[at(i)] = mixed(a.buffer<std::int32_t>(0)[at(i)]);
         });
     add("bump", FactsMaker("bump").buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 0), 1, 1,
+        "(global int* x, int n) { const size_t i = get_global_id(0); x[i] = (int)((uint)x[i] + (uint)i + 1u); }",
         [=](const WorkItem& i, FakeArguments& a) {
           std::int32_t& x = a.buffer<std::int32_t>(0)[at(i)];
           x = plus(x, static_cast<std::int64_t>(at(i)) + 1);
@@ -133,7 +142,8 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
             .access(AccessKind::read, 0)
             .access(AccessKind::read, 0, 1)
             .access(AccessKind::write, 1),
-        2, 1, [=](const WorkItem& i, FakeArguments& a) {
+        2, 1, "out[i] = (int)((uint)mixed(in[i == 0 ? 0 : i - 1] ^ in[i]) + (uint)in[i + 1 < n ? i + 1 : i]);",
+        [=](const WorkItem& i, FakeArguments& a) {
           const auto in = a.buffer<std::int32_t>(0);
           const auto n = static_cast<std::size_t>(a.scalar<std::int32_t>(2)), x = at(i);
           a.buffer<std::int32_t>(1)[x] = plus(mixed(in[x == 0 ? 0 : x - 1] ^ in[x]), in[x + 1 < n ? x + 1 : x]);
@@ -146,20 +156,21 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
             .access(AccessKind::read, 0)
             .access(AccessKind::write, 1)
             .asks_for_groups(),
-        2, 1, [=](const WorkItem& i, FakeArguments& a) {
+        2, 1, "out[i] = (int)((uint)in[i] + 1000u * (uint)get_group_id(0) + (uint)get_num_groups(0));",
+        [=](const WorkItem& i, FakeArguments& a) {
           a.buffer<std::int32_t>(1)[at(i)] =
               plus(a.buffer<std::int32_t>(0)[at(i)], 1000 * i.group_id[0] + i.num_groups[0]);
         });
     add("scatter",
         FactsMaker("scatter").buffer().buffer().value().access(AccessKind::read, 0).anywhere(AccessKind::write, 1), 2,
-        1, [=](const WorkItem& i, FakeArguments& a) {
+        1, "out[i * 7 % n] = mixed(in[i]);", [=](const WorkItem& i, FakeArguments& a) {
           const auto n = static_cast<std::size_t>(a.scalar<std::int32_t>(2));
           // 7 has no common factor with the powers of two and three that sizes are made of
           a.buffer<std::int32_t>(1)[at(i) * 7 % n] = mixed(a.buffer<std::int32_t>(0)[at(i)]);
         });
     add("count",
         FactsMaker("count").buffer().buffer().value().access(AccessKind::read, 0).anywhere(AccessKind::atomic, 1), 2, 1,
-        [=](const WorkItem& i, FakeArguments& a) {
+        "atomic_add(&out[in[i] & 3], 1);", [=](const WorkItem& i, FakeArguments& a) {
           std::int32_t& x = a.buffer<std::int32_t>(1)[static_cast<std::size_t>(a.buffer<std::int32_t>(0)[at(i)] & 3)];
           x = plus(x, 1);
         });
@@ -171,7 +182,7 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
             .access(AccessKind::read, 0)
             .access(AccessKind::write, 1)
             .obstacle("for the test"),
-        2, 1, [=](const WorkItem& i, FakeArguments& a) {
+        2, 1, "if (n < 0) printf(\"never\"); out[i] = ~in[i];", [=](const WorkItem& i, FakeArguments& a) {
           a.buffer<std::int32_t>(1)[at(i)] = ~a.buffer<std::int32_t>(0)[at(i)];
         });
     add("turn",
@@ -182,7 +193,10 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
             .value()
             .access(AccessKind::read, 0, 0, 2)
             .access(AccessKind::write, 1, 0, 3, true),
-        2, 2, [](const WorkItem& i, FakeArguments& a) {
+        2, 2,
+        "(global const int* in, global int* out, int w, int h) { const int x = get_global_id(0), y = get_global_id(1); "
+        "out[x * h + y] = mixed(in[y * w + x]); }",
+        [](const WorkItem& i, FakeArguments& a) {
           const auto w = static_cast<std::size_t>(a.scalar<std::int32_t>(2)),
                      h = static_cast<std::size_t>(a.scalar<std::int32_t>(3));
           const auto x = static_cast<std::size_t>(i.global_id[0]), y = static_cast<std::size_t>(i.global_id[1]);
@@ -190,7 +204,7 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
         });
     add("unknown",
         FactsMaker("unknown").buffer().buffer().value().access(AccessKind::read, 0).access(AccessKind::write, 1), 2, 1,
-        [=](const WorkItem& i, FakeArguments& a) {
+        "out[i] = in[i] ^ 77;", [=](const WorkItem& i, FakeArguments& a) {
           a.buffer<std::int32_t>(1)[at(i)] = a.buffer<std::int32_t>(0)[at(i)] ^ 77;
         });
     out->at("unknown").has_facts = false;

@@ -1,0 +1,209 @@
+// The same random programs on real devices with threads: PoCL's sub-devices behind a driver that fails on command, the
+// kernel compiler's own facts, and copies to a device that says that it has memory of its own.
+#include <dlfcn.h>
+
+#include "device/machine.hpp"
+#include "kernel/compiler.hpp"
+#include "test/device/any_device.hpp"
+#include "test/engine/random_program.hpp"
+#include "test/temporary_folder.hpp"
+
+namespace heddle::engine {
+namespace {
+
+// A device of the host's memory that is used as if it had its own: everything is copied there and back.
+class Distant : public device::Device {
+ public:
+  Distant(device::Device& inner, device::MemorySpace space) : inner_(inner) {
+    info_ = inner.info();
+    info_.space = space;
+  }
+
+  core::Result<std::unique_ptr<device::Buffer>> allocate(Bytes size) override { return inner_.allocate(size); }
+  core::Result<std::unique_ptr<device::Buffer>> wrap(std::span<std::byte>) override {
+    return core::Failure{core::FailureKind::unsupported, "this memory is far away", ""};
+  }
+  core::Result<std::unique_ptr<device::Buffer>> part(device::Buffer& whole, Bytes begin, Bytes size) override {
+    return inner_.part(whole, begin, size);
+  }
+  core::Result<std::unique_ptr<device::LockedMemory>> lock(Bytes size) override { return inner_.lock(size); }
+  core::Result<std::unique_ptr<device::Program>> build(const device::Source& source) override {
+    return inner_.build(source);
+  }
+  core::Result<std::unique_ptr<device::Queue>> open_queue(Timing timing) override { return inner_.open_queue(timing); }
+  Nanoseconds now() override { return inner_.now(); }
+  std::optional<Nanoseconds> cpu_time() override { return inner_.cpu_time(); }
+
+ private:
+  device::Device& inner_;
+};
+
+constexpr int group_sizes = 3;  // PoCL compiles for each
+
+class FaultyMachine {
+ public:
+  FaultyMachine()
+      : compiler_({.program = kernel::installed_compiler(), .cache = folder_.path("kernels")}),
+        machine_(open(folder_)),
+        far_{Distant(*machine_.devices[0], 1), Distant(*machine_.devices[1], 2)} {
+    void* driver = ::dlopen(HEDDLE_FAULTY_DRIVER, RTLD_NOW | RTLD_NOLOAD);
+    if (driver) script_ = reinterpret_cast<void (*)(const char*)>(::dlsym(driver, "faulty_script"));
+    if (!script_) throw std::runtime_error("the faulty driver is not loaded");
+    warm_up();
+  }
+
+  void script(const std::string& text) { script_(text.c_str()); }
+
+  core::Result<kernel::Analysis> analyse(const std::string& name) {
+    if (!test_kernels().at(name).has_facts)
+      return core::Failure{core::FailureKind::unsupported, "nobody knows this kernel", ""};
+    auto at = analyses_.find(name);
+    if (at == analyses_.end())
+      at = analyses_.emplace(name, compiler_.analyse({test_kernels().at(name).text, "", {}}, {"box"})).first;
+    return at->second;
+  }
+
+  Place place(std::vector<device::Device*> devices) {
+    Place out;
+    out.devices = std::move(devices);
+    out.options.analyse = [this](const kernel::Source& source) {
+      for (const auto& [name, kernel] : test_kernels()) {
+        if (kernel.text == source.text) return analyse(name);
+      }
+      throw core::InternalError("an unknown source");
+    };
+    out.options.queues = 1;  // PoCL must not have two forms of one kernel at work at once
+    out.source = [](const std::string& name) { return KernelSource{name, test_kernels().at(name).text, ""}; };
+    out.group_sizes = group_sizes;
+    return out;
+  }
+
+  // Two devices in the host's memory, one, or none, or a far one alone.
+  Place random_place(std::mt19937_64& random) {
+    device::Device *first = machine_.devices[0].get(), *second = machine_.devices[1].get();
+    switch (random() % 5) {
+      case 0:
+        return place({first, second});
+      case 1:
+        return place({&far_[0], &far_[1]});
+      case 2:
+        return place({&far_[0]});
+      case 3:
+        return place({&far_[0], second});
+      default:
+        return place({first, &far_[1]});
+    }
+  }
+
+ private:
+  static device::Machine open(const TemporaryFolder& folder) {
+    folder.write("faulty.icd", HEDDLE_FAULTY_DRIVER);
+    return device::open_machine(device::test_settings("cpu/2", folder.path("cache")), [&](const std::string& name) {
+      return name == "OCL_ICD_VENDORS" ? std::optional(folder.path()) : std::nullopt;
+    });
+  }
+
+  // Builds every form once, so that no launch waits for a compiler: it would look like a hang.
+  void warm_up() {
+    for (const auto& device : machine_.devices) {
+      const Place where = place({device.get()});
+      Engine engine(where.devices, where.options);
+      for (const auto& [name, kernel] : test_kernels()) {
+        auto made = device::must(engine.make_kernel(where.source(name)));
+        for (int g = 0; g < group_sizes; ++g) {
+          Request request{.kernel = made, .items = {16, 1, 1}, .group = {1 << g, 1, 1}};
+          if (kernel.dimensions == 2) request.items = {4, 4, 1}, request.dimensions = 2;
+          for (int b = 0; b < kernel.buffers; ++b) request.arguments.push_back(View{engine.make_memory(64), 0, 64});
+          for (int v = 0; v < kernel.dimensions; ++v)
+            request.arguments.push_back(device::Scalar{std::byte{4}, {}, {}, {}});
+          request.wishes.tasks = 1;
+          device::must(engine.wait(engine.submit(request)));
+          request.wishes.tasks = 2;
+          device::must(engine.wait(engine.submit(request)));
+        }
+      }
+    }
+  }
+
+  const TemporaryFolder folder_;
+  kernel::Compiler compiler_;
+  std::map<std::string, core::Result<kernel::Analysis>> analyses_;
+  device::Machine machine_;
+  Distant far_[2];
+  void (*script_)(const char*) = nullptr;
+};
+
+FaultyMachine& machine() {
+  static auto& one = *new FaultyMachine;  // drivers dislike being closed by static destructors
+  return one;
+}
+
+std::string random_script(std::mt19937_64& random, bool hang) {
+  const auto pick = [&](std::uint64_t n) { return random() % n; };
+  static const char* const calls[] = {"launch", "launch", "launch", "write", "read", "buffer", "build", "queue"};
+  static const char* const ways[] = {"", "late ", "spoilt "};
+  static constexpr int codes[] = {-5, -5, -5, -4, -6, -2};  // resources, memory of device and host, device gone
+  std::string out;
+  do {
+    const auto call = pick(8), number = 1 + pick(call == 7 ? 2 : 10);
+    const char* way = call < 5 ? ways[pick(3)] : "";
+    // A build from the cache that fails is tried again from the source.
+    for (std::uint64_t n = number; n <= number + (call == 6 ? 1 : 0); ++n)
+      out += fmt::format("{} {} {}{}\n", calls[call], n, way, call == 6 ? -11 : codes[pick(6)]);
+  } while (pick(3) != 0);
+  if (hang) out += fmt::format("{} {} hang\n", calls[pick(5)], 1 + pick(6));
+  return out;
+}
+
+class FaultyDevices : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::ifstream("/etc/OpenCL/vendors/pocl.icd")) GTEST_SKIP() << "no PoCL";
+    if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core only";
+  }
+};
+
+TEST_F(FaultyDevices, TheCompilerKnowsOfTheKernelsWhatTheTestNeeds) {
+  for (const auto& [name, kernel] : test_kernels()) {
+    if (!kernel.has_facts) continue;
+    const auto analysis = device::must(machine().analyse(name));
+    const Kernel made({name, kernel.text, ""}, analysis, "", 1);
+    ASSERT_NE(made.facts(), nullptr) << name;
+    EXPECT_EQ(made.cut_by(), name == "whole"    ? CutBy::nothing
+                             : name == "groups" ? CutBy::box
+                                                : CutBy::offset)
+        << name << ": " << made.why_not();
+  }
+}
+
+Counts run_on_devices(bool faults) {
+  return run_programs(500, [&](std::mt19937_64& random, Counts& all) {
+    Place place = machine().random_place(random);
+    place.faults = faults;
+    for (const device::Device* device : place.devices)
+      place.name += fmt::format("{} in memory {}\n", device->info().id, device->info().space);
+    if (faults) {
+      const bool hang = random() % 12 == 0;
+      if (hang) place.options.hang_limit = std::chrono::milliseconds(10);
+      const std::string script = random_script(random, hang);
+      place.name += script;
+      machine().script(script);
+    }
+    if (std::getenv("HEDDLE_TEST_SEED")) fmt::print("{}", place.name);
+    Program program(random, place);
+    program.run();
+    machine().script("");
+    all += program.counts;
+    return program.story();
+  });
+}
+
+TEST_F(FaultyDevices, WorkExactlyOnceWithoutFaults) { EXPECT_EQ(run_on_devices(false).failed, 0); }
+
+TEST_F(FaultyDevices, WorkExactlyOnceOrSaySo) {
+  const Counts counts = run_on_devices(true);
+  EXPECT_TRUE(counts.launches < 1000 || counts.retries > 0);
+}
+
+}  // namespace
+}  // namespace heddle::engine
