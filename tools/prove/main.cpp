@@ -104,5 +104,6 @@ int main(int count, char** words) {
     std::printf("%s\tSIG%s\n", is_crash(WTERMSIG(status)) ? "crashed" : "killed", ::sigabbrev_np(WTERMSIG(status)));
   else if (said.size() < 5 || said.compare(said.size() - 5, 5, "done\n") != 0)
     std::printf("exited\texit code %d\n", WEXITSTATUS(status));
-  return 0;
+  std::fflush(stdout);
+  ::_exit(0);  // who waits for the end of it need not wait for a leak checker
 }
