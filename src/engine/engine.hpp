@@ -109,23 +109,27 @@ class Engine {
 
   // engine.cpp
   const std::optional<kernel::Target>& target_of_primary();
-  void wait_for_users(Memory& memory, bool readers);
+  void build();
   void check(const Request& request) const;
   void bind(Launch& launch);
   void add_blockers(const std::shared_ptr<Launch>& launch);
+  void wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch);
+
+  // host_side.cpp
+  HostBlock host_block(Bytes size, bool locked);
+  void wait_for_users(Memory& memory, bool readers);
+
+  // progress.cpp
   void work();
   bool drain();  // true where anything had happened
   void begin_to_look();
   bool look();  // after slices and gathers of devices that call back late; true where there are any
-  void wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch);
-  Nanoseconds limit_of(const Slice& slice) const;
+  void run_held();
   void look_for_untold();
+  Nanoseconds limit_of(const Slice& slice) const;
   void look_for_hangs();
   void hang_all();
-  void run_held();
   void hang(const std::shared_ptr<Slice>& slice);
-  void build();
-  HostBlock host_block(Bytes size, bool locked);
 
   // slices.cpp
   int tasks_of(const Launch& launch) const;

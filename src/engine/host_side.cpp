@@ -1,0 +1,100 @@
+// What programs see of a memory: its bytes in host memory, and when they may be touched.
+#include <algorithm>
+
+#include "engine/engine.hpp"
+
+namespace heddle::engine {
+
+using core::Failure;
+using core::FailureKind;
+using core::UsageError;
+using device::host_memory;
+
+HostBlock Engine::host_block(Bytes size, bool locked) {
+  HostBlock block;
+  for (device::Device* device : devices_) {
+    if (!locked || device->info().space == host_memory) continue;
+    if (auto made = device->lock(size)) {
+      const std::shared_ptr<device::LockedMemory> owner = std::move(*made);
+      block = {owner->bytes(), true, owner};
+    }
+    break;
+  }
+  if (!block.owner) block = allocate_host(size);
+  *host_bytes_ += size;
+  block.owner = std::shared_ptr<void>(nullptr, [owner = block.owner, size, count = host_bytes_](void*) mutable {
+    owner.reset();
+    *count -= size;
+  });
+  return block;
+}
+
+std::shared_ptr<Memory> Engine::make_memory(Bytes size, bool locked) {
+  if (size == 0) throw UsageError("a buffer of 0 bytes; at least one expected");
+  return std::make_shared<Memory>(host_block(size, locked));
+}
+
+std::shared_ptr<Memory> Engine::use_memory(std::span<std::byte> of_the_program) {
+  if (of_the_program.empty()) throw UsageError("a buffer of 0 bytes; at least one expected");
+  return std::make_shared<Memory>(HostBlock{of_the_program, false, nullptr});
+}
+
+void Engine::wait_for_users(Memory& memory, bool readers) {
+  std::vector<std::shared_ptr<Launch>> before;
+  {
+    Lock lock(mutex_);
+    if (auto writer = memory.last_writer.lock()) before.push_back(std::move(writer));
+    for (std::size_t r = 0; readers && r < memory.readers.size(); ++r) {
+      if (auto reader = memory.readers[r].lock()) before.push_back(std::move(reader));
+    }
+  }
+  for (const auto& launch : before) (void)wait(launch);  // its failure was, or will be, told by its handle
+}
+
+void Engine::discard(const std::shared_ptr<Memory>& memory) {
+  wait_for_users(*memory, true);
+  Lock lock(mutex_);
+  memory->written(host_memory, SpanSet(memory->all()));
+}
+
+core::Status Engine::to_host(const std::shared_ptr<Memory>& memory, bool for_writing) {
+  wait_for_users(*memory, for_writing);
+  Lock lock(mutex_);
+  if (!memory->unusable.empty()) return Failure{FailureKind::lost, memory->unusable, ""};
+  const SpanSet all(memory->all());
+  if (!memory->fresh(host_memory).covers(all)) memory->host_reads = true;
+  for (;;) {
+    memory->settle();
+    if (!gather(memory, all)) return Failure{FailureKind::lost, "bytes of a buffer were lost with their device", ""};
+    if (memory->pending(host_memory, all).empty()) {
+      if (!drain() && memory->fresh(host_memory).covers(all)) break;
+      continue;
+    }
+    const auto pending = memory->pending(host_memory, all);
+    const device::Event& event = pending.front();
+    lock.unlock();
+    const bool ended = static_cast<bool>(event->wait(60 * options_.hang_limit)) || event->done();
+    lock.lock();
+    drain();
+    if (ended) continue;
+    for (const auto& one : std::vector(gathers_)) {
+      if (one->event == event) give_up(*one);
+    }
+    run_held();
+  }
+  if (for_writing) memory->written(host_memory, all);
+  return core::Done{};
+}
+
+bool Engine::in_use(const Memory& memory) {
+  Lock lock(mutex_);
+  auto busy = [](const std::weak_ptr<Launch>& weak) {
+    const auto launch = weak.lock();
+    return launch && !launch->over;
+  };
+  return busy(memory.last_writer) || std::any_of(memory.readers.begin(), memory.readers.end(), busy);
+}
+
+Bytes Engine::host_bytes() const { return *host_bytes_; }
+
+}  // namespace heddle::engine

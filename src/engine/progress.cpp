@@ -1,0 +1,186 @@
+// How the engine learns that something has ended, or never will: the worker's thread, what it is told, and what it
+// looks at itself.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include "engine/engine.hpp"
+
+namespace heddle::engine {
+
+using core::Failure;
+using core::FailureKind;
+using device::host_memory;
+
+// The worker's thread. It also looks by itself, more often while there is something to see.
+void Engine::work() {
+  ::prctl(PR_SET_TIMERSLACK, 1000);  // nanoseconds: short sleeps are meant to be short
+  constexpr Nanoseconds shortest = std::chrono::milliseconds(10), longest = std::chrono::milliseconds(200);
+  Nanoseconds pause = shortest;
+  Nanoseconds quiet{0};  // slept since something happened, while looking
+  auto looked = std::chrono::steady_clock::now();
+  for (;;) {
+    bool looking = false;
+    {
+      std::unique_lock lock(inbox_->mutex);
+      inbox_->changed.wait_for(lock, pause,
+                               [&] { return !inbox_->happened.empty() || inbox_->closing || inbox_->looking; });
+      if (inbox_->closing) return;
+      looking = inbox_->looking;
+    }
+    {
+      Lock lock(mutex_);
+      look();
+      move_pieces();
+      if (drain()) quiet = Nanoseconds{0};
+      run_held();
+      if (const auto now = std::chrono::steady_clock::now(); now - looked >= shortest) {
+        looked = now;
+        look_for_untold();
+        look_for_hangs();
+      }
+      pause = active_.empty() && gathers_.empty() ? std::min(2 * pause, longest) : shortest;
+    }
+    if (!looking) continue;
+    // The longer nothing happens, the less often: a twentieth of what has passed.
+    const Nanoseconds nap =
+        std::clamp<Nanoseconds>(quiet / 20, std::chrono::microseconds(5), std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(nap);
+    quiet += nap;
+  }
+}
+
+void Engine::begin_to_look() {
+  std::lock_guard hold(inbox_->mutex);
+  if (inbox_->looking) return;
+  inbox_->looking = true;
+  inbox_->changed.notify_one();
+}
+
+bool Engine::look() {
+  std::lock_guard hold(inbox_->mutex);
+  std::erase_if(looked_at_, [&](const std::shared_ptr<Slice>& slice) {
+    if (slice->over) return true;
+    if (!slice->last()->done() || !slice->all_done()) return false;
+    inbox_->happened.emplace_back(std::weak_ptr(slice));
+    return true;
+  });
+  std::erase_if(leaving_pieces_, [&](const std::shared_ptr<Piece>& piece) {
+    if (!piece->chunk->event->done()) return false;
+    inbox_->happened.emplace_back(piece);
+    return true;
+  });
+  bool any = !looked_at_.empty() || !leaving_pieces_.empty() || !waiting_pieces_.empty();
+  for (const auto& gather : gathers_) {
+    if (members_[gather->member].device->info().prompt || gather->staged) continue;
+    any = true;
+    if (gather->event->done()) inbox_->happened.emplace_back(std::weak_ptr(gather));
+  }
+  inbox_->looking = any;
+  return any;
+}
+
+bool Engine::drain() {
+  decltype(inbox_->happened) happened;
+  {
+    std::lock_guard hold(inbox_->mutex);
+    happened.swap(inbox_->happened);
+  }
+  for (const auto& one : happened) {
+    if (const auto* weak = std::get_if<std::weak_ptr<Slice>>(&one)) {
+      if (const auto slice = weak->lock()) collect(slice);
+    } else if (const auto* piece = std::get_if<std::shared_ptr<Piece>>(&one)) {
+      move(*piece);
+    } else if (const auto gathered = std::get<std::weak_ptr<Gather>>(one).lock()) {
+      collect(*gathered);
+    }
+  }
+  if (happened.empty()) return false;
+  run_held();
+  return true;
+}
+
+// Bytes may have come for those who wait for them, or never will.
+void Engine::run_held() {
+  for (const auto& slice : std::vector(held_)) {
+    run(slice);
+    watch(slice);
+    if (slice->over) turn(slice->launch), turn_hungry();
+  }
+}
+
+Nanoseconds Engine::limit_of(const Slice& slice) const {
+  const double rate = slice.launch->request.kernel->rates[slice.member];
+  if (rate == 0) return 60 * options_.hang_limit;
+  const double expected = static_cast<double>(slice.box.volume()) / rate;
+  return std::max(options_.hang_limit, Nanoseconds(static_cast<std::int64_t>(std::min(20e9 * expected, 1e18))));
+}
+
+// What has ended without a call: PoCL 3.1 calls nobody back for commands that fail because one before them did.
+void Engine::look_for_untold() {
+  bool any = false;
+  for (const auto& launch : std::list(active_)) {
+    for (const auto& slice : std::vector(launch->in_flight)) {
+      if (!slice->watched || slice->over || !slice->all_done()) continue;
+      collect(slice);
+      any = true;
+    }
+  }
+  for (const auto& one : std::vector(gathers_)) {
+    if (!one->event->done()) continue;
+    collect(*one);
+    any = true;
+  }
+  if (any) run_held();
+}
+
+void Engine::look_for_hangs() {
+  for (const auto& launch : std::list(active_)) {
+    for (const auto& slice : std::vector(launch->in_flight)) {
+      const bool late = members_[slice->member].device->now() - slice->begin > limit_of(*slice);
+      if (slice->watched && late) hang(slice);
+    }
+  }
+  bool given_up = false;
+  for (const auto& one : std::vector(gathers_)) {
+    if (members_[one->member].device->now() - one->begin <= 60 * options_.hang_limit) continue;
+    give_up(*one);
+    given_up = true;
+  }
+  if (given_up) run_held();
+}
+
+// Nothing will ever end by itself: whatever is at work hangs.
+void Engine::hang_all() {
+  for (const auto& launch : std::list(active_)) {
+    for (const auto& slice : std::vector(launch->in_flight)) {
+      if (slice->at_work()) hang(slice);
+    }
+  }
+  for (const auto& one : std::vector(gathers_)) give_up(*one);
+  run_held();
+}
+
+void Engine::hang(const std::shared_ptr<Slice>& slice) {
+  if (slice->over) return;
+  const device::Info& info = members_[slice->member].device->info();
+  const Failure failure{FailureKind::hang,
+                        fmt::format("'{}' did not end", slice->launch->request.kernel->source().name), ""};
+  for (Slice::Use& use : slice->uses) {
+    if (info.space == host_memory && !use.touch.written.empty())
+      use.memory->unusable = fmt::format("a launch on {} that did not end may still write to this buffer", info.id);
+    use.memory->leak_buffers(slice->member);
+    if (info.space != host_memory) use.memory->forget(info.space, SpanSet(use.memory->all()));
+  }
+  keep_for_good(slice);
+  fail(*slice, failure);
+  if (info.space == host_memory) {
+    slice->launch->failure = slice->launch->last_failure;
+    slice->launch->remaining = {};
+  }
+  turn(slice->launch);
+  turn_hungry();
+}
+
+}  // namespace heddle::engine
