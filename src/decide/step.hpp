@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/box.hpp"
@@ -46,7 +46,7 @@ struct Action {
   std::size_t member = 0;
   std::size_t queue = 0;
   core::Box box;
-  const char* reason = "";
+  std::string_view reason;
 
   bool operator==(const Action&) const = default;
 };
