@@ -38,6 +38,12 @@ std::int64_t divisor(std::int64_t items, std::int64_t most) {
   return 1;
 }
 
+// Only where a text asks which compiler reads it does what it says depend on the device.
+bool asks_for_compiler(const std::string& text) {
+  return text.find("#if") != std::string::npos || text.find("# if") != std::string::npos ||
+         text.find("#include") != std::string::npos;
+}
+
 }  // namespace
 
 Engine::Engine(std::vector<device::Device*> devices, Options options)
@@ -47,6 +53,9 @@ Engine::Engine(std::vector<device::Device*> devices, Options options)
   for (device::Device* device : devices_) {
     Member& member = members_.emplace_back();
     member.device = device;
+    member.room = std::make_unique<Room>(*device, options_.memory_limit > 0
+                                                      ? std::min(options_.memory_limit, device->info().memory)
+                                                      : device->info().memory);
     // Devices in the host's memory copy nothing, so one queue keeps them busy; and PoCL must not have two forms of one
     // kernel at work at once.
     const int queues = device->info().space == host_memory ? 1 : options_.queues;
@@ -124,14 +133,12 @@ Engine::~Engine() {
 core::Result<std::shared_ptr<Kernel>> Engine::make_kernel(KernelSource source) {
   std::optional<kernel::Analysis> analysis;
   std::string why = "kernels are not analysed";
-  // Only where the text asks which compiler reads it does the answer depend on the device.
-  const bool asks = source.text.find("#if") != std::string::npos || source.text.find("# if") != std::string::npos ||
-                    source.text.find("#include") != std::string::npos;
+  const bool asks = asks_for_compiler(source.text);
   if (options_.analyse) {
-    const std::optional<kernel::Target> target = asks ? target_of_primary() : kernel::Target{};
-    auto answer = target ? options_.analyse({source.text, source.options, *target})
-                         : core::Result<kernel::Analysis>(
-                               Failure{FailureKind::unsupported, "the device's compiler tells nothing of itself", ""});
+    const auto asked = source_for_analysis(source);
+    auto answer = asked ? options_.analyse(*asked, {"box"})
+                        : core::Result<kernel::Analysis>(
+                              Failure{FailureKind::unsupported, "the device's compiler tells nothing of itself", ""});
     if (answer)
       analysis = std::move(*answer);
     else
@@ -153,7 +160,7 @@ core::Result<std::shared_ptr<Kernel>> Engine::make_kernel(KernelSource source) {
       if (ready && asks && devices_[m]->info().driver != devices_[primary_]->info().driver) continue;
       if (ready && builder_.joinable()) {
         kernel->built[m].state = Built::State::building;
-        to_build_.emplace_back(kernel, m);
+        to_build_.push_back({kernel, m});
         to_build_changed_.notify_one();
         continue;
       }
@@ -166,6 +173,22 @@ core::Result<std::shared_ptr<Kernel>> Engine::make_kernel(KernelSource source) {
   if (!ready)
     return Failure{FailureKind::build, fmt::format("kernel '{}' builds on no device", kernel->source().name), logs};
   return kernel;
+}
+
+std::optional<kernel::Source> Engine::source_for_analysis(const KernelSource& source) {
+  const std::optional<kernel::Target> target = asks_for_compiler(source.text) ? target_of_primary() : kernel::Target{};
+  if (!target) return std::nullopt;
+  return kernel::Source{source.text, source.options, *target};
+}
+
+WindowForm Engine::make_windows(const Kernel& kernel, std::size_t member) {
+  WindowForm out{.state = WindowForm::State::failed};
+  const auto asked = source_for_analysis(kernel.source());
+  auto analysis = asked ? options_.analyse(*asked, {"window"})
+                        : core::Result<kernel::Analysis>(Failure{FailureKind::unsupported, "it is not analysed", ""});
+  if (analysis) return kernel.build_windows_on(*devices_[member], *analysis);
+  out.failure = analysis.failure();
+  return out;
 }
 
 const std::optional<kernel::Target>& Engine::target_of_primary() {
@@ -182,15 +205,18 @@ void Engine::build() {
   for (;;) {
     to_build_changed_.wait(lock, [&] { return !to_build_.empty() || inbox_->closing; });
     if (inbox_->closing) return;
-    auto [kernel, member] = std::move(to_build_.front());
+    auto [kernel, member, windows] = std::move(to_build_.front());
     to_build_.pop_front();
     lock.unlock();
-    Built built = kernel->build_on(*devices_[member]);
+    Built built = windows ? Built{.windows = make_windows(*kernel, member)} : kernel->build_on(*devices_[member]);
     lock.lock();
-    if (built.failure)
+    if (const auto& failure = windows ? built.windows.failure : built.failure)
       core::log(core::LogLevel::info, fmt::format("kernel '{}' does not build on {}: {}", kernel->source().name,
-                                                  devices_[member]->info().id, built.failure->what));
-    kernel->built[member] = std::move(built);
+                                                  devices_[member]->info().id, failure->what));
+    if (windows)
+      kernel->built[member].windows = std::move(built.windows);
+    else
+      kernel->built[member] = std::move(built);
     std::vector<std::shared_ptr<Launch>> waiting;
     for (const auto& launch : active_) {
       if (launch->request.kernel == kernel) waiting.push_back(launch);
@@ -282,6 +308,7 @@ void Engine::bind(Launch& launch) {
   launch.footprint = {launch.grid.local, false};
   launch.remaining = core::BoxSet(launch.space);
   launch.excluded.resize(members_.size());
+  launch.windowed.resize(members_.size());
   std::vector<std::vector<std::byte>> scalars(request.arguments.size());
   std::vector<Bytes> sizes(request.arguments.size());
   for (std::size_t i = 0; i < request.arguments.size(); ++i) {

@@ -17,14 +17,15 @@
 namespace heddle::engine {
 
 struct Options {
-  // Facts and forms of a source. Empty: nothing is known of any kernel, and all run whole.
-  std::function<core::Result<kernel::Analysis>(const kernel::Source&)> analyse;
+  // Facts of a source, and the forms that are named. Empty: nothing is known of any kernel, and all run whole.
+  std::function<core::Result<kernel::Analysis>(const kernel::Source&, const std::vector<std::string>& forms)> analyse;
   // Lets time pass until something ends; false where nothing will. Given for fake devices: the engine then has no
   // threads of its own, and moves when somebody waits.
   std::function<bool()> advance;
   // No slice takes longer than this, or twenty times what it is expected to take; one of which nothing is known may
   // take sixty times as long.
   Nanoseconds hang_limit = std::chrono::seconds(10);
+  Bytes memory_limit = 0;                 // of a device's own memory; 0: all that it has
   Bytes locked_limit = Bytes{256} << 20;  // of page-locked memory per device, for copies of ordinary memory
   int queues = 3;  // of a device with memory of its own: one copies in, one computes, one copies out
 };
@@ -61,6 +62,7 @@ class Engine {
  private:
   struct Member {
     device::Device* device;
+    std::unique_ptr<Room> room;
     struct Lane {
       std::unique_ptr<device::Queue> queue;
       int queued = 0;
@@ -93,6 +95,7 @@ class Engine {
     Span bytes;
     std::size_t member;
     HostBlock host;
+    bool windowed = false;  // on the way in: to a window of the slice's
     Ring::Chunk* chunk = nullptr;
     bool in_chunk = false;  // on the way out: the device has written it
   };
@@ -109,6 +112,8 @@ class Engine {
 
   // engine.cpp
   const std::optional<kernel::Target>& target_of_primary();
+  std::optional<kernel::Source> source_for_analysis(const KernelSource& source);
+  WindowForm make_windows(const Kernel& kernel, std::size_t member);
   void build();
   void check(const Request& request) const;
   void bind(Launch& launch);
@@ -117,6 +122,7 @@ class Engine {
 
   // host_side.cpp
   HostBlock host_block(Bytes size, bool locked);
+  std::shared_ptr<Memory> known(std::shared_ptr<Memory> memory);
   void wait_for_users(Memory& memory, bool readers);
 
   // progress.cpp
@@ -131,15 +137,31 @@ class Engine {
   void hang_all();
   void hang(const std::shared_ptr<Slice>& slice);
 
+  // room.cpp
+  enum class Placed { yes, later, otherwise };
+  struct Leaving {
+    bool some = false;  // buffers left
+    bool soon = false;  // others will, when their bytes are on the host
+  };
+  Placed place(Launch& launch, Slice& slice);
+  Leaving make_room(std::size_t member, Bytes wanted, const Slice& slice);
+  bool begin_windows(const Launch& launch, std::size_t member);  // false: there are none
+
   // slices.cpp
   int tasks_of(const Launch& launch) const;
   decide::State state_of(const Launch& launch) const;
   void turn(const std::shared_ptr<Launch>& launch);
-  bool start(const std::shared_ptr<Launch>& launch, const decide::Action& action);
+  Placed start(const std::shared_ptr<Launch>& launch, const decide::Action& action);
   bool somebody_may_run(const Launch& launch) const;
   void turn_hungry();
   enum class AtHand { yes, soon, never };
   AtHand at_hand(Slice& slice);
+  struct InBuffer {
+    device::Buffer* buffer;
+    Bytes begin;
+  };
+  core::Result<InBuffer> place_of(const Slice& slice, const Slice::Use& use);
+  bool brings_back(const Slice& slice, const Slice::Use& use) const;
   void run(const std::shared_ptr<Slice>& slice);
   core::Status enqueue(const std::shared_ptr<Slice>& slice);
   core::Status launch(Slice& slice);
@@ -175,13 +197,21 @@ class Engine {
   std::condition_variable changed_;
   std::vector<Member> members_;
   std::list<std::shared_ptr<Launch>> active_;
+  std::vector<std::weak_ptr<Memory>> memories_;  // where devices have memory of their own
+  std::uint64_t slices_started_ = 0;
+  bool room_wanted_ = false;                            // a launch waits for bytes to leave a device
   std::vector<std::shared_ptr<Gather>> gathers_;        // on their way
   std::vector<std::shared_ptr<Slice>> looked_at_;       // watched slices of devices that call back late
   std::deque<std::shared_ptr<Piece>> waiting_pieces_;   // for a chunk
   std::vector<std::shared_ptr<Piece>> leaving_pieces_;  // on their way from a device into a chunk
   std::vector<std::shared_ptr<Slice>> held_;            // wait for bytes to come to the host
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  std::deque<std::pair<std::shared_ptr<Kernel>, std::size_t>> to_build_;  // kernel and member
+  struct ToBuild {
+    std::shared_ptr<Kernel> kernel;
+    std::size_t member;
+    bool windows = false;  // the window form alone
+  };
+  std::deque<ToBuild> to_build_;
   std::condition_variable to_build_changed_;
   std::unique_ptr<Copier> copier_;
   std::thread worker_, builder_;

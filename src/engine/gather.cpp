@@ -1,5 +1,6 @@
 // Bytes that only a device has come to the host.
 #include <algorithm>
+#include <utility>
 
 #include "engine/engine.hpp"
 
@@ -19,7 +20,7 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
       memory->forget(space, there);
       continue;
     }
-    auto buffer = memory->buffer(m, *member.device, 0, memory->size());
+    auto buffer = memory->buffer(m, *member.room, 0, memory->size());
     for (const Span& span : there.spans()) {
       const HostBlock host = memory->host();
       if (buffer && by_pieces(m, host, span)) {
@@ -69,12 +70,15 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
 
 void Engine::collect(const Gather& gather) {
   if (!std::erase_if(gathers_, [&](const auto& g) { return g.get() == &gather; })) return;  // given up before
-  auto status = gather.event->wait();
-  if (status) return;
-  gather.memory->forget(host_memory, SpanSet(gather.bytes));
-  count_failure(gather.member, status.failure());
-  if (members_[gather.member].aside)
-    gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));
+  if (auto status = gather.event->wait(); !status) {
+    gather.memory->forget(host_memory, SpanSet(gather.bytes));
+    count_failure(gather.member, status.failure());
+    if (members_[gather.member].aside)
+      gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));
+  }
+  if (!std::exchange(room_wanted_, false)) return;
+  gather.memory->settle();
+  turn_hungry();
 }
 
 void Engine::give_up(const Gather& gather) {
@@ -86,6 +90,7 @@ void Engine::give_up(const Gather& gather) {
   gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));
   count_failure(gather.member, {core::FailureKind::hang, "a copy to the host did not end", ""});
   gathers_.erase(at);
+  if (std::exchange(room_wanted_, false)) turn_hungry();
 }
 
 }  // namespace heddle::engine

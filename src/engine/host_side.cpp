@@ -29,14 +29,24 @@ HostBlock Engine::host_block(Bytes size, bool locked) {
   return block;
 }
 
+// Kept in mind, so that it can be asked to leave a device whose memory is full.
+std::shared_ptr<Memory> Engine::known(std::shared_ptr<Memory> memory) {
+  if (all_on_host_) return memory;
+  Lock lock(mutex_);
+  if (memories_.size() == memories_.capacity())
+    std::erase_if(memories_, [](const std::weak_ptr<Memory>& one) { return one.expired(); });
+  memories_.push_back(memory);
+  return memory;
+}
+
 std::shared_ptr<Memory> Engine::make_memory(Bytes size, bool locked) {
   if (size == 0) throw UsageError("a buffer of 0 bytes; at least one expected");
-  return std::make_shared<Memory>(host_block(size, locked));
+  return known(std::make_shared<Memory>(host_block(size, locked)));
 }
 
 std::shared_ptr<Memory> Engine::use_memory(std::span<std::byte> of_the_program) {
   if (of_the_program.empty()) throw UsageError("a buffer of 0 bytes; at least one expected");
-  return std::make_shared<Memory>(HostBlock{of_the_program, false, nullptr});
+  return known(std::make_shared<Memory>(HostBlock{of_the_program, false, nullptr}));
 }
 
 void Engine::wait_for_users(Memory& memory, bool readers) {
@@ -95,6 +105,11 @@ bool Engine::in_use(const Memory& memory) {
   return busy(memory.last_writer) || std::any_of(memory.readers.begin(), memory.readers.end(), busy);
 }
 
-Bytes Engine::host_bytes() const { return *host_bytes_; }
+Bytes Engine::host_bytes() const {
+  Lock lock(mutex_);
+  Bytes out = *host_bytes_;
+  for (const Member& member : members_) out += member.ring ? member.ring->size() : 0;
+  return out;
+}
 
 }  // namespace heddle::engine

@@ -87,6 +87,26 @@ Built Kernel::build_on(device::Device& device) const {
   return out;
 }
 
+WindowForm Kernel::build_windows_on(device::Device& device, const kernel::Analysis& analysis) const {
+  WindowForm out{.state = WindowForm::State::failed};
+  const auto form = analysis.forms.find("window");
+  if (form == analysis.forms.end() || !form->second.refused.empty()) {
+    const std::string why = form == analysis.forms.end() ? "no window form" : form->second.refused;
+    out.failure = core::Failure{core::FailureKind::unsupported, why, ""};
+    return out;
+  }
+  auto program = device.build({form->second.source, analysis.options});
+  auto kernel =
+      program ? (*program)->kernel(source_.name) : core::Result<std::unique_ptr<device::Kernel>>(program.failure());
+  if (!kernel) {
+    out.failure = kernel.failure();
+    return out;
+  }
+  out.program = std::move(*program), out.kernel = std::move(*kernel);
+  out.state = WindowForm::State::ready;
+  return out;
+}
+
 std::shared_ptr<const Shape> Kernel::shape(const core::Grid& grid, const std::vector<std::vector<std::byte>>& scalars,
                                            const std::vector<core::Bytes>& sizes) {
   for (std::size_t i = 0; i < shapes_.size(); ++i) {

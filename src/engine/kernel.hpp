@@ -26,12 +26,21 @@ enum class CutBy {
   box       // the box form
 };
 
+// A kernel that works on parts of its arguments, for a device whose memory is too small for them; made when needed.
+struct WindowForm {
+  enum class State { none, building, ready, failed } state = State::none;
+  std::unique_ptr<device::Program> program;
+  std::unique_ptr<device::Kernel> kernel;
+  std::optional<core::Failure> failure;
+};
+
 // On one device. `original` runs undivided launches, `parts` the others; it is the original again where that is enough.
 struct Built {
   enum class State { none, building, ready, failed } state = State::none;
   std::unique_ptr<device::Program> program, form;
   std::unique_ptr<device::Kernel> original, box;
   std::optional<core::Failure> failure;
+  WindowForm windows;
 };
 
 // What is done to one argument, or one memory.
@@ -68,6 +77,7 @@ class Kernel {
 
   // Builds all that a device needs; touches nothing else, so that it can run beside everything.
   Built build_on(device::Device& device) const;
+  WindowForm build_windows_on(device::Device& device, const kernel::Analysis& analysis) const;
 
   std::vector<Built> built;   // per member
   std::vector<double> rates;  // points per second seen so far, per member; 0: none

@@ -51,6 +51,7 @@ struct Report {
   std::vector<std::string> notes;   // what was decided, and why
   Bytes bytes_in = 0, bytes_out = 0;
   int retries = 0;  // slices that failed and ran again
+  int windows = 0;  // slices that had only parts of their arguments on their device
   Nanoseconds submitted{0}, ended{0};
 };
 
@@ -59,12 +60,16 @@ struct Slice {
   std::shared_ptr<Launch> launch;
   core::Box box;
   std::size_t member = 0, queue = 0;
+  bool windowed = false;  // runs in window form
   struct Use {
     std::shared_ptr<Memory> memory;
     Touch touch;      // in bytes of the memory
     SpanSet brought;  // copied to the device for it
     SpanSet fetched;  // copied to the host behind it
     HostBlock host;   // keeps what is being copied from
+    // Where the memory is too large for the device: the bytes from `window_begin` on, for this slice alone.
+    std::shared_ptr<device::Buffer> window;
+    Bytes window_begin = 0;
   };
   std::vector<Use> uses;                 // one per memory, whatever the number of arguments that are it
   std::vector<device::Event> events;     // copies in, then the launch
@@ -104,6 +109,7 @@ class Launch {
   std::optional<int> home;     // with one_space: the memory that slices used so far
   bool draining = false;       // nothing starts before all that is on its way has ended
   std::vector<bool> excluded;  // members that cannot take part in this launch
+  std::vector<bool> windowed;  // members whose memory is too small for all of it
   int blockers = 0;            // earlier launches that must be over first
   std::vector<std::weak_ptr<Launch>> dependents;
   std::optional<core::Failure> failure;

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <new>
 
+#include <fmt/format.h>
+
 namespace heddle::engine {
 
 HostBlock allocate_host(Bytes size) {
@@ -83,18 +85,37 @@ void Memory::written(MemorySpace space, const SpanSet& bytes) {
 
 void Memory::copied(MemorySpace space, const SpanSet& bytes) { places_[space].fresh.add(bytes); }
 
-core::Result<device::Buffer*> Memory::buffer(std::size_t member, device::Device& device, Bytes begin, Bytes size) {
+core::Result<std::shared_ptr<device::Buffer>> Room::allocate(Bytes size) const {
+  if (size > free())
+    return core::Failure{core::FailureKind::allocation,
+                         fmt::format("{} bytes asked for, {} of {} are free", size, free(), limit_), ""};
+  auto made = device_.allocate(size);
+  if (!made) return made.failure();
+  *used_ += size;
+  return std::shared_ptr<device::Buffer>(made->release(), [size, used = used_](device::Buffer* buffer) {
+    delete buffer;
+    *used -= size;
+  });
+}
+
+core::Result<std::shared_ptr<device::Buffer>> Room::wrap(std::span<std::byte> bytes) const {
+  auto made = device_.wrap(bytes);
+  if (!made) return made.failure();
+  return std::shared_ptr<device::Buffer>(std::move(*made));
+}
+
+core::Result<device::Buffer*> Memory::buffer(std::size_t member, const Room& room, Bytes begin, Bytes size) {
   Buffers& mine = buffers_[member];
   if (!mine.whole) {
-    mine.own = device.info().space != device::host_memory;
-    auto whole = mine.own ? device.allocate(this->size()) : device.wrap(host_.bytes);
+    mine.own = room.device().info().space != device::host_memory;
+    auto whole = mine.own ? room.allocate(this->size()) : room.wrap(host_.bytes);
     if (!whole) return whole.failure();
     mine.whole = std::move(*whole);
   }
   if (begin == 0 && size == this->size()) return mine.whole.get();
   auto& part = mine.parts[{begin, size}];
   if (!part) {
-    auto made = device.part(*mine.whole, begin, size);
+    auto made = room.device().part(*mine.whole, begin, size);
     if (!made) return made.failure();
     part = std::move(*made);
   }

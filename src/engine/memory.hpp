@@ -2,6 +2,8 @@
 // host's memory work on the host's copy itself. Everything here is the engine's to call, under its lock.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <span>
@@ -30,6 +32,25 @@ HostBlock allocate_host(Bytes size);  // page-aligned, not touched
 
 // Keeps something until the process ends: a device that hangs may still be using it.
 void keep_for_good(std::shared_ptr<void> what);
+
+// The memory of one device as the engine gives it out.
+class Room {
+ public:
+  // At most `limit` bytes of a device's own memory; of the host's, whatever is wrapped.
+  Room(device::Device& device, Bytes limit) : device_(device), limit_(limit) {}
+
+  core::Result<std::shared_ptr<device::Buffer>> allocate(
+      Bytes size) const;  // counted until the last hold on it is dropped
+  core::Result<std::shared_ptr<device::Buffer>> wrap(std::span<std::byte> bytes) const;
+  Bytes limit() const { return limit_; }
+  Bytes free() const { return limit_ - std::min(limit_, used_->load()); }
+  device::Device& device() const { return device_; }
+
+ private:
+  device::Device& device_;
+  const Bytes limit_;
+  const std::shared_ptr<std::atomic<Bytes>> used_ = std::make_shared<std::atomic<Bytes>>(0);
+};
 
 class Memory {
  public:
@@ -60,10 +81,11 @@ class Memory {
   void copied(MemorySpace space, const SpanSet& bytes);         // fresh there, too
 
   // The buffer of one device for [begin, begin + size): made when first asked for. `member` numbers the devices.
-  core::Result<device::Buffer*> buffer(std::size_t member, device::Device& device, Bytes begin, Bytes size);
-  void drop_buffers(std::size_t member);         // of a device that is gone; what was fresh there alone is lost
+  core::Result<device::Buffer*> buffer(std::size_t member, const Room& room, Bytes begin, Bytes size);
+  void drop_buffers(std::size_t member);         // what was fresh there alone is lost
   void leak_buffers(std::size_t member);         // of a device that may still be using them
   Bytes device_bytes(std::size_t member) const;  // allocated there, without wrapped memory
+  std::uint64_t last_used = 0;                   // by a slice, on the engine's count of slices
 
   // Launches that use this memory and may not be over: the last that wrote, and those that read since.
   std::weak_ptr<Launch> last_writer;
@@ -77,7 +99,7 @@ class Memory {
     std::vector<Arrival> arriving;
   };
   struct Buffers {
-    std::unique_ptr<device::Buffer> whole;
+    std::shared_ptr<device::Buffer> whole;  // shared: nobody else holds it, but its end is counted
     std::map<std::pair<Bytes, Bytes>, std::unique_ptr<device::Buffer>> parts;  // by begin and size
     bool own = false;                                                          // memory of the device's
   };

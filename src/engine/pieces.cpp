@@ -54,7 +54,7 @@ void Engine::move_pieces() {
       copier_->copy(piece->chunk->bytes.first(size), part(piece->host, piece->bytes), tell);
       continue;
     }
-    auto buffer = piece->memory->buffer(piece->member, *member.device, 0, piece->memory->size());
+    auto buffer = piece->memory->buffer(piece->member, *member.room, 0, piece->memory->size());
     auto copied = buffer ? member.gathering->copy_out(piece->chunk->bytes.first(size), **buffer,
                                                       static_cast<Bytes>(piece->bytes.begin))
                          : core::Result<device::Event>(buffer.failure());
@@ -88,19 +88,20 @@ void Engine::move(const std::shared_ptr<Piece>& piece) {
   chunk.taken = false;
   if (piece->gather) return arrived(*piece, core::Done{});
   Slice& slice = *piece->slice;
-  piece->memory->coming(member.device->info().space).remove(piece->bytes);
-  if (slice.over || slice.refused) return;
+  if (slice.over || slice.refused) return void(drop(*piece));
+  Slice::Use& use = *std::find_if(slice.uses.begin(), slice.uses.end(),
+                                  [&](const Slice::Use& u) { return u.memory == piece->memory; });
+  drop(*piece);
   device::Queue& queue = *member.lanes[slice.queue].queue;
-  auto buffer = piece->memory->buffer(piece->member, *member.device, 0, piece->memory->size());
-  auto copied = buffer ? queue.copy_in(**buffer, static_cast<Bytes>(piece->bytes.begin), chunk.bytes.first(size))
-                       : core::Result<device::Event>(buffer.failure());
+  auto place = place_of(slice, use);
+  auto copied = place ? queue.copy_in(*place->buffer, static_cast<Bytes>(piece->bytes.begin) - place->begin,
+                                      chunk.bytes.first(size))
+                      : core::Result<device::Event>(place.failure());
   if (!copied) return arrived(*piece, copied.failure());
   chunk.event = *copied;
-  piece->memory->arrives(member.device->info().space, piece->bytes, *copied);
+  if (!use.window) piece->memory->arrives(member.device->info().space, piece->bytes, *copied);
   slice.events.push_back(*copied);
-  for (Slice::Use& use : slice.uses) {
-    if (use.memory == piece->memory) use.brought.add(piece->bytes);
-  }
+  use.brought.add(piece->bytes);
   (void)queue.flush();
   arrived(*piece, core::Done{});
 }
@@ -124,9 +125,9 @@ void Engine::arrived(const Piece& piece, core::Status status) {
   turn_hungry();
 }
 
-// A piece whose slice is over, before it moved.
+// A piece of a slice is not waited for any more.
 bool Engine::drop(const Piece& piece) {
-  piece.memory->coming(members_[piece.member].device->info().space).remove(piece.bytes);
+  if (!piece.windowed) piece.memory->coming(members_[piece.member].device->info().space).remove(piece.bytes);
   return true;
 }
 

@@ -167,15 +167,17 @@ void Engine::hang(const std::shared_ptr<Slice>& slice) {
   const device::Info& info = members_[slice->member].device->info();
   const Failure failure{FailureKind::hang,
                         fmt::format("'{}' did not end", slice->launch->request.kernel->source().name), ""};
+  const bool on_host = info.space == host_memory || slice->windowed;  // it may still write there
   for (Slice::Use& use : slice->uses) {
-    if (info.space == host_memory && !use.touch.written.empty())
+    if ((info.space == host_memory || use.window) && !use.touch.written.empty())
       use.memory->unusable = fmt::format("a launch on {} that did not end may still write to this buffer", info.id);
+    if (use.window) keep_for_good(std::move(use.window));
     use.memory->leak_buffers(slice->member);
     if (info.space != host_memory) use.memory->forget(info.space, SpanSet(use.memory->all()));
   }
   keep_for_good(slice);
   fail(*slice, failure);
-  if (info.space == host_memory) {
+  if (on_host) {
     slice->launch->failure = slice->launch->last_failure;
     slice->launch->remaining = {};
   }

@@ -109,10 +109,14 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
       const auto stays = [&](const decide::Member& m) { return m.ready && m.space == launch->home; };
       if (launch->in_flight.empty() && launch->home && std::none_of(state.members.begin(), state.members.end(), stays))
         state.home = launch->home = std::nullopt;
-      bool any = false;
-      for (const decide::Action& action : decide::step(state))
-        any |= !launch->failure && !launch->draining && start(launch, action);
-      if (!any) break;
+      bool again = false;
+      for (const decide::Action& action : decide::step(state)) {
+        if (launch->failure || launch->draining) break;
+        const Placed started = start(launch, action);
+        again |= started != Placed::later;
+        if (started == Placed::otherwise) break;
+      }
+      if (!again) break;
     }
     const bool hungry = !launch->failure && !launch->remaining.empty();
     if (!launch->in_flight.empty() || (hungry && somebody_may_run(*launch))) {
@@ -146,8 +150,7 @@ bool Engine::somebody_may_run(const Launch& launch) const {
   return false;
 }
 
-// False where it cannot be started now.
-bool Engine::start(const std::shared_ptr<Launch>& launch, const decide::Action& action) {
+Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide::Action& action) {
   const Kernel& kernel = *launch->request.kernel;
   // Where all devices work on the host's copy, nobody needs to know which part of it a slice touches.
   const bool whole = action.box == launch->space || all_on_host_;
@@ -162,8 +165,13 @@ bool Engine::start(const std::shared_ptr<Launch>& launch, const decide::Action& 
         return members_[other->member].device->info().space != space;
       })) {
     launch->home = members_[launch->in_flight.front()->member].device->info().space;
-    return false;
+    return Placed::later;
   }
+  // Windows of what is perhaps not written hold what was there before: nobody may write meanwhile.
+  if (launch->one_space && !launch->in_flight.empty() &&
+      (launch->windowed[action.member] || launch->in_flight.front()->windowed))
+    return Placed::later;
+  if (const Placed placed = place(*launch, *slice); placed != Placed::yes) return placed;
   if (launch->one_space) launch->home = space;
   launch->remaining.remove(action.box);
   launch->in_flight.push_back(slice);
@@ -175,7 +183,7 @@ bool Engine::start(const std::shared_ptr<Launch>& launch, const decide::Action& 
                members_[action.member].device->now(), Nanoseconds{0}});
   }
   run(slice);
-  return true;
+  return Placed::yes;
 }
 
 // Runs it now, or as soon as its bytes are where they can be copied from.
@@ -212,11 +220,11 @@ Engine::AtHand Engine::at_hand(Slice& slice) {
     Memory& memory = *use.memory;
     memory.settle();
     SpanSet needed = use.touch.needed();
-    if (space != host_memory) needed.remove(memory.fresh(space));
+    if (space != host_memory && !use.window) needed.remove(memory.fresh(space));
     if (!gather(use.memory, needed)) return AtHand::never;
     // Nor may bytes change that are just being copied to the host.
     soon |= !memory.pending(host_memory, needed).empty() || !memory.pending(host_memory, use.touch.written).empty();
-    soon |= memory.coming(space).meets(needed);
+    soon |= !use.window && memory.coming(space).meets(needed);
   }
   return soon ? AtHand::soon : AtHand::yes;
 }
@@ -228,20 +236,26 @@ core::Status Engine::enqueue(const std::shared_ptr<Slice>& slice) {
   const int space = member.device->info().space;
   if (space == host_memory) return core::Done{};
   for (Slice::Use& use : slice->uses) {
-    auto buffer = use.memory->buffer(slice->member, *member.device, 0, use.memory->size());
-    if (!buffer) return buffer.failure();
-    const SpanSet missing = core::subtract(use.touch.needed(), use.memory->fresh(space));
+    auto place = place_of(*slice, use);
+    if (!place) return place.failure();
+    const SpanSet missing =
+        use.window ? use.touch.needed() : core::subtract(use.touch.needed(), use.memory->fresh(space));
     use.host = use.memory->host();
     for (const Span& span : missing.spans()) {
       if (by_pieces(slice->member, use.host, span)) {
-        use.memory->coming(space).add(span);
-        add_pieces({.slice = slice, .memory = use.memory, .bytes = span, .member = slice->member, .host = use.host});
+        if (!use.window) use.memory->coming(space).add(span);
+        add_pieces({.slice = slice,
+                    .memory = use.memory,
+                    .bytes = span,
+                    .member = slice->member,
+                    .host = use.host,
+                    .windowed = use.window != nullptr});
         continue;
       }
-      auto copied = queue.copy_in(**buffer, static_cast<Bytes>(span.begin), part(use.host, span));
+      auto copied = queue.copy_in(*place->buffer, static_cast<Bytes>(span.begin) - place->begin, part(use.host, span));
       if (!copied) return copied.failure();
       use.brought.add(span);
-      use.memory->arrives(space, span, *copied);
+      if (!use.window) use.memory->arrives(space, span, *copied);
       slice->events.push_back(*copied);
     }
   }
@@ -252,6 +266,21 @@ core::Status Engine::enqueue(const std::shared_ptr<Slice>& slice) {
   return core::Done{};
 }
 
+// Where the bytes of a memory are on a slice's device: a buffer, and the byte that it begins with.
+core::Result<Engine::InBuffer> Engine::place_of(const Slice& slice, const Slice::Use& use) {
+  if (use.window) return InBuffer{use.window.get(), use.window_begin};
+  auto buffer = use.memory->buffer(slice.member, *members_[slice.member].room, 0, use.memory->size());
+  if (!buffer) return buffer.failure();
+  return InBuffer{*buffer, 0};
+}
+
+// Where the program reads results on the host, they come by themselves. Not in place: the host's copy is what a retry
+// would begin with. Small pieces are gathered when they are asked for.
+bool Engine::brings_back(const Slice& slice, const Slice::Use& use) const {
+  return use.memory->host_reads && use.touch.exact && !use.touch.in_place() && use.touch.written.spans().size() <= 16 &&
+         !by_pieces(slice.member, use.memory->host(), use.memory->all());
+}
+
 // All that it needs is there or on its way.
 core::Status Engine::launch(Slice& slice) {
   const Launch& launch = *slice.launch;
@@ -260,9 +289,19 @@ core::Status Engine::launch(Slice& slice) {
   device::Queue& queue = *member.lanes[slice.queue].queue;
   const int space = member.device->info().space;
   std::vector<device::Argument> arguments;
-  for (const Argument& argument : launch.request.arguments) {
+  std::vector<std::uint64_t> windows;  // where they begin, seen from the argument
+  for (std::size_t i = 0; i < launch.request.arguments.size(); ++i) {
+    const Argument& argument = launch.request.arguments[i];
     if (const auto* view = std::get_if<View>(&argument)) {
-      auto buffer = view->memory->buffer(slice.member, *member.device, view->begin, view->size);
+      const auto use = std::find_if(slice.uses.begin(), slice.uses.end(),
+                                    [&](const Slice::Use& u) { return u.memory == view->memory; });
+      if (slice.windowed && core::has_window(kernel.facts()->arguments[i]))
+        windows.push_back(use->window ? use->window_begin - view->begin : 0);
+      if (use->window) {
+        arguments.push_back(device::BufferArgument{use->window.get()});
+        continue;
+      }
+      auto buffer = view->memory->buffer(slice.member, *member.room, view->begin, view->size);
       if (!buffer) return buffer.failure();
       arguments.push_back(device::BufferArgument{*buffer});
     } else if (const auto* scalar = std::get_if<device::Scalar>(&argument)) {
@@ -275,6 +314,7 @@ core::Status Engine::launch(Slice& slice) {
   std::vector<device::Event> waits;
   for (const Slice::Use& use : slice.uses) {
     if (space == host_memory) break;
+    if (use.window) continue;
     for (device::Event& event : use.memory->pending(space, use.touch.needed())) {
       if (std::find(slice.events.begin(), slice.events.end(), event) == slice.events.end())
         waits.push_back(std::move(event));
@@ -287,30 +327,30 @@ core::Status Engine::launch(Slice& slice) {
     range.global[d] = slice.box.extent(static_cast<int>(d));
     if (!whole) range.offset[d] += slice.box.begin[d];
   }
-  if (!whole && kernel.cut_by() == CutBy::box) {
+  if (slice.windowed || (!whole && kernel.cut_by() == CutBy::box)) {
     const core::BoxLaunch boxed = core::box_launch(launch.grid, groups_of(launch, slice.box));
-    code = kernel.built[slice.member].box.get();
+    const Built& built = kernel.built[slice.member];
+    code = slice.windowed ? built.windows.kernel.get() : built.box.get();
     range = boxed.range;
     for (const auto& hidden :
          {boxed.arguments.base, boxed.arguments.count, boxed.arguments.groups, boxed.arguments.offset})
       arguments.push_back(device::scalar(hidden));
+    for (std::uint64_t begin : windows) arguments.push_back(device::scalar(begin));
   }
   auto launched = queue.launch({*code, arguments, range}, waits);
   if (!launched) return launched.failure();
   slice.launched = true;
   slice.events.push_back(*launched);
   for (Slice::Use& use : slice.uses) {
-    // Where the program reads results on the host, they come by themselves. Not in place: the host's copy is what a
-    // retry would begin with.
-    if (space == host_memory || !use.memory->host_reads || !use.touch.exact || use.touch.in_place()) continue;
-    if (by_pieces(slice.member, use.memory->host(), use.memory->all())) continue;
-    if (use.touch.written.spans().size() > 16) continue;  // small pieces are gathered when they are asked for
-    auto buffer = use.memory->buffer(slice.member, *member.device, 0, use.memory->size());
-    if (!buffer) return buffer.failure();
+    if (space == host_memory || !(use.window || brings_back(slice, use))) continue;
+    auto place = place_of(slice, use);
+    if (!place) return place.failure();
     use.host = use.memory->host();
     for (const Span& span : use.touch.written.spans()) {
-      auto copied = queue.copy_out(part(use.host, span), **buffer, static_cast<Bytes>(span.begin), {&*launched, 1});
-      if (!copied) break;  // gathered when asked for
+      auto copied = queue.copy_out(part(use.host, span), *place->buffer, static_cast<Bytes>(span.begin) - place->begin,
+                                   {&*launched, 1});
+      if (!copied && use.window) return copied.failure();  // nobody can ask for it afterwards
+      if (!copied) break;                                  // gathered when asked for
       slice.fetching.push_back(*copied);
       use.fetched.add(span);
     }
@@ -335,8 +375,12 @@ void Engine::watch(const std::shared_ptr<Slice>& slice) {
 // Its last command is done. Where one before that is not, the worker sees it end.
 void Engine::collect(const std::shared_ptr<Slice>& slice) {
   if (slice->over || (worker_.joinable() && !slice->all_done())) return;
-  const auto failed = std::find_if(slice->events.begin(), slice->events.end(),
-                                   [](const device::Event& event) { return !event->wait(); });
+  const auto has_failed = [](const device::Event& event) { return !event->wait(); };
+  auto failed = std::find_if(slice->events.begin(), slice->events.end(), has_failed);
+  if (failed == slice->events.end() && slice->windowed) {  // what a window holds is nowhere else
+    failed = std::find_if(slice->fetching.begin(), slice->fetching.end(), has_failed);
+    if (failed == slice->fetching.end()) failed = slice->events.end();
+  }
   if (failed != slice->events.end())
     fail(*slice, (*failed)->wait().failure());
   else if (slice->refused)
@@ -369,7 +413,7 @@ void Engine::succeed(Slice& slice) {
   }
   for (Slice::Use& use : slice.uses) {
     use.memory->settle();
-    use.memory->written(space, use.touch.written);
+    use.memory->written(use.window ? host_memory : space, use.touch.written);
     launch.report.bytes_in += static_cast<Bytes>(use.brought.size());
     if (fetched) {
       use.memory->copied(host_memory, use.fetched);
@@ -384,6 +428,7 @@ void Engine::succeed(Slice& slice) {
   double& rate = launch.request.kernel->rates[slice.member];
   const double seen = static_cast<double>(slice.box.volume()) / std::max(1e-9, core::seconds(now - begin));
   rate = rate == 0 ? seen : 0.7 * rate + 0.3 * seen;
+  launch.report.windows += slice.windowed;
   launch.report.slices.push_back({member.device->info().id, slice.box, slice.begin, now});
   release(slice);
 }
@@ -392,6 +437,7 @@ void Engine::release(Slice& slice) {
   if (slice.over) return;
   slice.over = true;
   std::erase_if(waiting_pieces_, [&](const auto& piece) { return piece->slice.get() == &slice && drop(*piece); });
+  for (Slice::Use& use : slice.uses) use.window.reset();  // room for whoever comes next
   --members_[slice.member].lanes[slice.queue].queued;
   auto& all = slice.launch->in_flight;
   all.erase(std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.get() == &slice; }));
@@ -406,6 +452,10 @@ void Engine::fail(Slice& slice, const Failure& failure) {
     if (space == host_memory) {
       // The host's copy is what it worked on: running again is right only if it reads nothing that it wrote.
       again &= !use.touch.in_place() || !slice.launched;
+    } else if (use.window) {
+      // The same where the launch succeeded, and its results did not come whole.
+      const device::Event* ran = slice.launched ? &slice.events.back() : nullptr;
+      again &= !use.touch.in_place() || !ran || ((*ran)->done() && !(*ran)->wait());
     } else {
       SpanSet spoilt = use.brought;
       if (slice.launched) spoilt.add(use.touch.written);

@@ -59,14 +59,14 @@ class FaultyMachine {
       return core::Failure{core::FailureKind::unsupported, "nobody knows this kernel", ""};
     auto at = analyses_.find(name);
     if (at == analyses_.end())
-      at = analyses_.emplace(name, compiler_.analyse({test_kernels().at(name).text, "", {}}, {"box"})).first;
+      at = analyses_.emplace(name, compiler_.analyse({test_kernels().at(name).text, "", {}}, {"box", "window"})).first;
     return at->second;
   }
 
   Place place(std::vector<device::Device*> devices) {
     Place out;
     out.devices = std::move(devices);
-    out.options.analyse = [this](const kernel::Source& source) {
+    out.options.analyse = [this](const kernel::Source& source, const std::vector<std::string>&) {
       for (const auto& [name, kernel] : test_kernels()) {
         if (kernel.text == source.text) return analyse(name);
       }

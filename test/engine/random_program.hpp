@@ -20,10 +20,11 @@
 namespace heddle::engine {
 
 struct Counts {
-  std::int64_t launches = 0, failed = 0, retries = 0, slices = 0;
+  std::int64_t launches = 0, failed = 0, retries = 0, slices = 0, windows = 0;
 
   Counts& operator+=(const Counts& other) {
-    launches += other.launches, failed += other.failed, retries += other.retries, slices += other.slices;
+    launches += other.launches, failed += other.failed, retries += other.retries, slices += other.slices,
+        windows += other.windows;
     return *this;
   }
 };
@@ -170,6 +171,7 @@ class Program {
                               slice.begin.count(), slice.end.count());
       for (const std::string& note : report.notes) story_ += "  " + note + "\n";
       counts.retries += report.retries, counts.slices += static_cast<int>(report.slices.size());
+      counts.windows += report.windows;
       if (status) {
         // Exactly once, by what the engine itself says.
         core::BoxSet done;
@@ -298,8 +300,8 @@ inline Counts run_programs(std::uint64_t count, const std::function<std::string(
     if (testing::Test::HasFailure()) ADD_FAILURE() << "HEDDLE_TEST_SEED=" << first + i << " replays it:\n" << story;
   }
   core::set_trace_sink(nullptr);
-  fmt::print("{} programs, {} launches in {} slices, {} slices ran again, {} launches failed\n", count, all.launches,
-             all.slices, all.retries, all.failed);
+  fmt::print("{} programs, {} launches in {} slices, {} with windows, {} slices ran again, {} launches failed\n", count,
+             all.launches, all.slices, all.windows, all.retries, all.failed);
   EXPECT_TRUE(count <= 1000 || all.failed * 4 < all.launches);  // most faults can be lived with
   return all;
 }

@@ -2,6 +2,7 @@
 // plain arrays, which is the reference.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -213,9 +214,10 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
   return all;
 }
 
-// The same kernel in box form: hidden arguments behind its own.
+// The same kernel in box form and window form: hidden arguments behind its own.
 inline std::function<void(const WorkItem&, FakeArguments&)> boxed(const TestKernel& kernel) {
-  return [body = kernel.body, own = kernel.facts.arguments.size()](const WorkItem& given, FakeArguments& a) {
+  return [body = kernel.body, own = kernel.facts.arguments.size(), buffers = static_cast<std::size_t>(kernel.buffers)](
+             const WorkItem& given, FakeArguments& a) {
     WorkItem item = given;
     if (a.size() > own) {
       const auto base = a.scalar<core::HiddenArgument>(own), groups = a.scalar<core::HiddenArgument>(own + 2),
@@ -227,7 +229,19 @@ inline std::function<void(const WorkItem&, FakeArguments&)> boxed(const TestKern
         item.global_id[d] = item.group_id[d] * item.local_size[d] + item.local_id[d] + offset[d];
       }
     }
-    body(item, a);
+    if (a.size() <= own + 4) return body(item, a);
+    std::vector<FakeArguments::Entry> shifted;
+    for (std::size_t i = 0; i < buffers; ++i) {
+      const auto begin = a.scalar<std::uint64_t>(own + 4 + i);
+      const std::span<std::byte> window = a.buffer<std::byte>(i);
+      shifted.emplace_back(std::span(window.data() - begin, window.size() + begin));
+    }
+    for (std::size_t i = buffers; i < own; ++i) {
+      const auto value = a.scalar<std::array<std::byte, 4>>(i);
+      shifted.emplace_back(device::Scalar(value.begin(), value.end()));
+    }
+    FakeArguments all(std::move(shifted), a.options(), a.device());
+    body(item, all);
   };
 }
 
@@ -240,13 +254,14 @@ inline void add_test_kernels(device::FakeWorld& world) {
   }
 }
 
-inline core::Result<kernel::Analysis> analyse_test_kernel(const kernel::Source& source) {
+inline core::Result<kernel::Analysis> analyse_test_kernel(const kernel::Source& source,
+                                                          const std::vector<std::string>& forms) {
   const auto at = test_kernels().find(source.text);  // its text is its name
   if (at == test_kernels().end() || !at->second.has_facts)
     return core::Failure{core::FailureKind::unsupported, "nobody knows this kernel", ""};
   kernel::Analysis out;
   out.facts.kernels = {at->second.facts};
-  out.forms["box"] = {source.text, ""};
+  for (const std::string& form : forms) out.forms[form] = {source.text, ""};
   return out;
 }
 

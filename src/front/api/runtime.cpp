@@ -85,7 +85,8 @@ RuntimeState::RuntimeState(const Options& options)
       machine(device::open_machine(settings, environment)),
       compiler(kernel::options_of(settings)),
       engine(devices_of(machine),
-             {.analyse = [this](const kernel::Source& source) { return compiler.analyse(source, {"box"}); }}) {}
+             {.analyse = [this](const auto& source, const auto& forms) { return compiler.analyse(source, forms); },
+              .memory_limit = settings.memory_limit}) {}
 
 std::size_t AnyBuffer::size() const { return state ? state->memory()->size() : 0; }
 
