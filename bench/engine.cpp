@@ -96,7 +96,8 @@ class Plain {
 struct OnEngine {
   OnEngine(Context& context, device::Device& device)
       : compiler(kernel::options_of(context.settings)),
-        engine({&device}, {.analyse = [this](const auto& source, const auto& forms) { return compiler.analyse(source, forms); }}) {}
+        engine({&device},
+               {.analyse = [this](const auto& asked, const auto& forms) { return compiler.analyse(asked, forms); }}) {}
 
   engine::Request request(const std::string& kernel, std::int64_t items, std::int64_t group, int tasks) {
     engine::Request out;

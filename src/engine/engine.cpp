@@ -213,6 +213,7 @@ void Engine::build() {
     if (const auto& failure = windows ? built.windows.failure : built.failure)
       core::log(core::LogLevel::info, fmt::format("kernel '{}' does not build on {}: {}", kernel->source().name,
                                                   devices_[member]->info().id, failure->what));
+    ++generation_;
     if (windows)
       kernel->built[member].windows = std::move(built.windows);
     else

@@ -57,7 +57,8 @@ class Engine {
 
   const std::vector<device::Device*>& devices() const { return devices_; }
   std::size_t primary() const { return primary_; }
-  Bytes host_bytes() const;  // that the engine allocated and still holds, for tests that count
+  Bytes host_bytes() const;     // that the engine allocated and still holds, for tests that count
+  std::uint64_t steps() const;  // calls of decide::step so far, for the same
 
  private:
   struct Member {
@@ -151,6 +152,7 @@ class Engine {
   int tasks_of(const Launch& launch) const;
   decide::State state_of(const Launch& launch) const;
   void turn(const std::shared_ptr<Launch>& launch);
+  std::vector<decide::Action> next(Launch& launch);
   Placed start(const std::shared_ptr<Launch>& launch, const decide::Action& action);
   bool somebody_may_run(const Launch& launch) const;
   void turn_hungry();
@@ -198,7 +200,8 @@ class Engine {
   std::vector<Member> members_;
   std::list<std::shared_ptr<Launch>> active_;
   std::vector<std::weak_ptr<Memory>> memories_;  // where devices have memory of their own
-  std::uint64_t slices_started_ = 0;
+  std::uint64_t slices_started_ = 0, steps_ = 0;
+  std::uint64_t generation_ = 0;                        // how often devices or builds have changed
   bool room_wanted_ = false;                            // a launch waits for bytes to leave a device
   std::vector<std::shared_ptr<Gather>> gathers_;        // on their way
   std::vector<std::shared_ptr<Slice>> looked_at_;       // watched slices of devices that call back late

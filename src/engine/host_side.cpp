@@ -105,6 +105,11 @@ bool Engine::in_use(const Memory& memory) {
   return busy(memory.last_writer) || std::any_of(memory.readers.begin(), memory.readers.end(), busy);
 }
 
+std::uint64_t Engine::steps() const {
+  Lock lock(mutex_);
+  return steps_;
+}
+
 Bytes Engine::host_bytes() const {
   Lock lock(mutex_);
   Bytes out = *host_bytes_;

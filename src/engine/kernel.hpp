@@ -53,6 +53,14 @@ struct Touch {
   bool in_place() const { return read.meets(written); }
 };
 
+// What was decided for a launch in one slice: it holds for the next one alike, as long as the devices are what they
+// were.
+struct Plan {
+  std::size_t member = 0;
+  bool spread = false;           // as the program wished
+  std::uint64_t generation = 0;  // of the engine's devices and builds
+};
+
 // What was found out about launches of one shape: the scalars, sizes and grid that decide which bytes are touched.
 struct Shape {
   core::Grid grid;
@@ -63,6 +71,7 @@ struct Shape {
   std::string undivided;                        // why it must be; empty: it can be cut
   bool one_space = true;                        // what boxes write in different memories could not be joined by copying
   int axis = 0;                                 // along which cuts leave the fewest pieces
+  mutable std::optional<Plan> plan;             // mutable: under the engine's lock, as all here
 };
 
 class Kernel {

@@ -161,6 +161,7 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
     return Placed::otherwise;
   }
   launch.excluded[m] = true;
+  launch.shape->plan.reset();
   launch.last_failure = Failure{FailureKind::allocation, "it needs " + why, ""};
   launch.report.notes.push_back(fmt::format("does not run on {}, as it needs {}", id, why));
   return Placed::otherwise;

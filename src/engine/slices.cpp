@@ -93,6 +93,32 @@ int Engine::tasks_of(const Launch& launch) const {
   return static_cast<int>(std::clamp<std::int64_t>(moves / worth, 1, 16));
 }
 
+// What to start now: as last time where nothing has changed since a launch alike ran in one slice, else what `step`
+// says.
+std::vector<decide::Action> Engine::next(Launch& launch) {
+  std::optional<Plan>& plan = launch.shape->plan;
+  const bool fresh = launch.tasks == 1 && launch.in_flight.empty() && launch.report.retries == 0 &&
+                     launch.remaining.covers(launch.space);
+  if (fresh && plan && plan->generation == generation_ && plan->spread == launch.request.wishes.spread) {
+    const auto& lanes = members_[plan->member].lanes;
+    const auto lane = std::min_element(
+        lanes.begin(), lanes.end(), [](const Member::Lane& a, const Member::Lane& b) { return a.queued < b.queued; });
+    if (lane->queued >= decide::slices_per_queue) return {};
+    return {{plan->member, static_cast<std::size_t>(lane - lanes.begin()), launch.space, "as last time"}};
+  }
+  decide::State state = state_of(launch);
+  // Where all of its memory's devices are gone, a launch may go on in another.
+  const auto stays = [&](const decide::Member& m) { return m.ready && m.space == launch.home; };
+  if (launch.in_flight.empty() && launch.home && std::none_of(state.members.begin(), state.members.end(), stays))
+    state.home = launch.home = std::nullopt;
+  ++steps_;
+  auto actions = decide::step(state);
+  const bool one = actions.size() == 1 && actions[0].box == launch.space &&
+                   std::find(launch.excluded.begin(), launch.excluded.end(), true) == launch.excluded.end();
+  if (fresh && one) plan = Plan{actions[0].member, launch.request.wishes.spread, generation_};
+  return actions;
+}
+
 // Starts whatever can be started; ends the launch where nothing is left.
 void Engine::turn(const std::shared_ptr<Launch>& first) {
   std::vector<std::shared_ptr<Launch>> todo = {first};
@@ -101,16 +127,11 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
     todo.pop_back();
     if (launch->over || launch->blockers > 0) continue;
     if (launch->tasks == 0) launch->tasks = tasks_of(*launch);
-    while (!launch->failure) {
+    while (!launch->failure && !launch->remaining.empty()) {
       launch->draining &= !launch->in_flight.empty();
       if (launch->draining) break;
-      decide::State state = state_of(*launch);
-      // Where all of its memory's devices are gone, a launch may go on in another.
-      const auto stays = [&](const decide::Member& m) { return m.ready && m.space == launch->home; };
-      if (launch->in_flight.empty() && launch->home && std::none_of(state.members.begin(), state.members.end(), stays))
-        state.home = launch->home = std::nullopt;
       bool again = false;
-      for (const decide::Action& action : decide::step(state)) {
+      for (const decide::Action& action : next(*launch)) {
         if (launch->failure || launch->draining) break;
         const Placed started = start(launch, action);
         again |= started != Placed::later;
@@ -477,7 +498,7 @@ void Engine::fail(Slice& slice, const Failure& failure) {
   if (slice.spoilt)
     ;  // not its device's fault
   else if (failure.kind == FailureKind::allocation || failure.kind == FailureKind::unsupported)
-    launch.excluded[slice.member] = true;
+    launch.excluded[slice.member] = true, launch.shape->plan.reset();
   else
     count_failure(slice.member, failure);
   if (again) {
@@ -499,6 +520,7 @@ void Engine::count_failure(std::size_t number, const Failure& failure) {
   member.gone |= gone;
   if (member.aside || (member.failures < 2 && !gone)) return;
   member.aside = true;
+  ++generation_;
   core::log(core::LogLevel::warn, fmt::format("{} ({}) is set aside: {}", member.device->info().id,
                                               member.device->info().name, failure.what));
 }
