@@ -1,4 +1,4 @@
-// Launches of box forms.
+// Launches of box forms and window forms.
 #include "core/box_form.hpp"
 
 #include <limits>
@@ -42,6 +42,17 @@ BoxLaunch preparing_launch(const Grid& whole) {
   BoxLaunch out = box_launch(whole, Box{{0, 0, 0}, {1, 1, 1}});
   out.arguments.count = {0, 0, 0, 0};
   return out;
+}
+
+bool windowed(const ArgumentFacts& argument) { return argument.space == AddressSpace::global; }
+
+Span window_around(const Span& touched, Bytes size) {
+  const Span whole{0, static_cast<std::int64_t>(size)};
+  const Span inside = intersect(touched, whole);
+  if (inside.empty()) return intersect(whole, {0, window_alignment});
+  const std::int64_t begin = inside.begin / window_alignment * window_alignment;
+  const std::int64_t end = (inside.end - 1) / window_alignment * window_alignment + window_alignment;
+  return intersect(whole, {begin, end});
 }
 
 }  // namespace heddle::core

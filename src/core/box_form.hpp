@@ -1,5 +1,5 @@
-// How a kernel's box form is launched: the hidden arguments that it has behind its own (tools/kernelc/box_form.cpp
-// writes kernels that read them).
+// How a kernel's box form and window form are launched: the hidden arguments that they have behind the kernel's own
+// (tools/kernelc/box_form.cpp writes kernels that read them).
 #pragma once
 
 #include <array>
@@ -7,6 +7,9 @@
 
 #include "core/box.hpp"
 #include "core/byte_ranges.hpp"
+#include "core/facts.hpp"
+#include "core/spans.hpp"
+#include "core/units.hpp"
 #include "core/variant.hpp"
 
 namespace heddle::core {
@@ -42,5 +45,18 @@ inline constexpr const char* counted_option = "-DHEDDLE_COUNTED";
 
 // One group that does nothing, in the given launch's group size: prepares a form that was built with counted_option.
 BoxLaunch preparing_launch(const Grid& whole);
+
+// The window form has the arguments of the box form and behind them, for each argument that is windowed, in their
+// order, one of 64 bits: the byte of the argument with which the buffer that is given for it begins.
+bool windowed(const ArgumentFacts& argument);
+
+// Windows begin and end at multiples of this, which is the largest alignment of OpenCL C's types: elements stay
+// aligned, and what devices read or write beside the bytes that count, as the fourth lane of a vector of three, is
+// inside.
+inline constexpr std::int64_t window_alignment = 128;
+
+// The least window of an argument of `size` bytes that holds these bytes of it; never empty, as no buffer is, unless
+// the argument is. `touched` may be empty, or leave the argument.
+Span window_around(const Span& touched, Bytes size);
 
 }  // namespace heddle::core

@@ -177,6 +177,18 @@ TEST(BoxForm, SaysWhichBoxAndNothingForPreparing) {
   EXPECT_FALSE(fits_box_form({{std::int64_t{1} << 33, 1, 1}, {1, 1, 1}, {0, 0, 0}, 1}));
 }
 
+TEST(BoxForm, WindowsHoldWhatIsTouchedInWholeUnitsOfAlignment) {
+  EXPECT_TRUE(windowed({.space = AddressSpace::global}));
+  EXPECT_FALSE(windowed({.space = AddressSpace::constant}));
+  EXPECT_EQ(window_around({300, 700}, 1000), (Span{256, 768}));
+  EXPECT_EQ(window_around({256, 768}, 1000), (Span{256, 768}));
+  EXPECT_EQ(window_around({300, 900}, 1000), (Span{256, 1000}));
+  EXPECT_EQ(window_around({-50, 1}, 1000), (Span{0, 128}));
+  EXPECT_EQ(window_around({}, 1000), (Span{0, 128}));
+  EXPECT_EQ(window_around({2000, 3000}, 1000), (Span{0, 128}));
+  EXPECT_EQ(window_around({}, 40), (Span{0, 40}));
+}
+
 TEST(WireText, EveryByteComesBack) {
   std::string all;
   for (int b = 0; b < 256; ++b) all += static_cast<char>(b);

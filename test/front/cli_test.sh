@@ -50,6 +50,7 @@ echo '#define N 7' >"$work/n.h"
 expect 0 'writes  out\[x\] where x < n' "$heddle" analyze "$work/k.cl"
 expect 0 'can be cut: in box form' "$heddle" analyze "$work/k.cl"
 expect 0 'heddle_base' "$heddle" analyze "$work/k.cl" --emit box
+expect 0 'heddle_begin0' "$heddle" analyze "$work/k.cl" --emit window
 expect 0 'no kernels' "$heddle" analyze "$work/n.h"
 expect 0 'kernel late' "$heddle" analyze - -- -DNAME=late "-D TEXT(a)=a b" <<<'kernel void NAME() {}'
 expect 1 'source has errors' "$heddle" analyze - <<<'kernel void k() { nonsense; }'

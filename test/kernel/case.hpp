@@ -11,7 +11,7 @@
 //   //! shared BYTES               an argument in local memory
 //   //! may-not-build              where the device lacks what it needs
 //   //! expect TEXT                a line of the summary (summary.hpp) holds this; expect-not: none does
-//   //! expect-box TEXT            the box form holds this
+//   //! expect-box TEXT            the box form holds this; expect-window: the window form
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Case {
   int dimensions = 1;
   std::vector<CaseArgument> arguments;
   bool may_not_build = false;
-  std::vector<std::string> expected, unexpected, expected_box;
+  std::vector<std::string> expected, unexpected, expected_box, expected_window;
 };
 
 inline Case read_case(const std::filesystem::path& file) {
@@ -88,6 +88,8 @@ inline Case read_case(const std::filesystem::path& file) {
       out.unexpected.push_back(rest());
     else if (what == "expect-box")
       out.expected_box.push_back(rest());
+    else if (what == "expect-window")
+      out.expected_window.push_back(rest());
     else if (what == "buffer") {
       argument.kind = CaseArgument::Kind::buffer;
       words >> argument.size >> argument.content >> argument.low >> argument.high;

@@ -188,6 +188,50 @@ TEST(Compiler, WhatHasNoPlaceForArgumentsIsRefused) {
   }
 }
 
+TEST(Compiler, OnlyTheConstOfAPointerItselfGoes) {
+  Compiler compiler(real());
+  const auto analysis = compiler.analyse(
+      {"kernel void k(global const int *__const restrict const __attribute__((const)) p, const int n) {}", "", {}},
+      {"window"});
+  ASSERT_TRUE(analysis) << analysis.failure().log;
+  const Form& form = analysis.value().forms.at("window");
+  EXPECT_NE(form.source.find("global const int * restrict  __attribute__((const)) p, const int n"), std::string::npos)
+      << form.source << form.refused;
+}
+
+// A pointer that cannot be moved is refused by the window form alone.
+TEST(Compiler, PointersThatStayConstHaveNoWindows) {
+  Compiler compiler(real());
+  for (const auto& [text, why] :
+       {std::pair("typedef global int* const t; kernel void k(t p) {}", "the const of parameter 'p'"),
+        std::pair("typedef global int* t; kernel void k(const t p) {}", "the const of parameter 'p'"),
+        std::pair("kernel void k(global int p[const]) {}", "the const of parameter 'p'"),
+        std::pair("kernel void k(global int* p, int size_t) {}", "the name of a type, size_t"),
+        std::pair("kernel void k(global int* ulong) {}", "the name of a type, ulong")}) {
+    const auto analysis = compiler.analyse({text, "", {}}, {"box", "window"});
+    ASSERT_TRUE(analysis) << text << analysis.failure().log;
+    EXPECT_EQ(analysis.value().forms.at("box").refused, "") << text;
+    EXPECT_NE(analysis.value().forms.at("window").refused.find(why), std::string::npos)
+        << text << analysis.value().forms.at("window").refused;
+  }
+}
+
+TEST(Compiler, OnlyFormsThatAreAskedForAreMade) {
+  const TemporaryFolder folder;
+  Compiler compiler(real(folder.path("cache")));
+  for (const std::vector<std::string>& asked : {std::vector<std::string>{},
+                                                {"box"},
+                                                {"window"},
+                                                {"box", "window"},
+                                                {"box"}}) {  // an answer kept is for its own
+    const auto analysis = compiler.analyse({source, "", {}}, asked);
+    ASSERT_TRUE(analysis) << analysis.failure().log;
+    std::vector<std::string> made;
+    for (const auto& [name, form] : analysis.value().forms) made.push_back(name);
+    EXPECT_EQ(made, asked);
+  }
+}
+
 TEST(Compiler, AbsentCrashingHangingAndTalkingNonsenseMeanNoFacts) {
   const TemporaryFolder folder;
   const std::pair<const char*, Options> cases[] = {

@@ -16,7 +16,8 @@ class EveryCase : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryCase, HasTheFactsThatItSays) {
   const Case& c = GetParam();
-  auto analysis = compiler().analyse({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", {}}, {"box"}, true);
+  auto analysis =
+      compiler().analyse({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", {}}, {"box", "window"}, true);
   ASSERT_TRUE(analysis) << analysis.failure().what << "\n" << analysis.failure().log;
   std::string all;
   for (const core::KernelFacts& facts : analysis->facts.kernels) {
@@ -26,9 +27,11 @@ TEST_P(EveryCase, HasTheFactsThatItSays) {
     EXPECT_NE(all.find(text), std::string::npos) << "expected: " << text << "\n" << all;
   for (const std::string& text : c.unexpected)
     EXPECT_EQ(all.find(text), std::string::npos) << "not expected: " << text << "\n" << all;
-  const Form& box = analysis->forms.at("box");
-  for (const std::string& text : c.expected_box)
-    EXPECT_NE(box.source.find(text), std::string::npos) << text << "\n" << box.source << box.refused;
+  for (const auto& [name, expected] : {std::pair("box", &c.expected_box), std::pair("window", &c.expected_window)}) {
+    const Form& form = analysis->forms.at(name);
+    for (const std::string& text : *expected)
+      EXPECT_NE(form.source.find(text), std::string::npos) << text << "\n" << form.source << form.refused;
+  }
   // What is written can be read again.
   EXPECT_EQ(core::to_json(core::program_facts_from_json(core::to_json(analysis->facts))),
             core::to_json(analysis->facts));

@@ -89,7 +89,7 @@ TEST(Fuzz, MutatedKernels) {
       }
       if (text.empty()) text = " ";
     }
-    const auto analysis = compiler().analyse({text, "-I " HEDDLE_TEST_DATA "/cases", {}}, {"box"});
+    const auto analysis = compiler().analyse({text, "-I " HEDDLE_TEST_DATA "/cases", {}}, {"box", "window"});
     answered += analysis.ok() || analysis.failure().kind == core::FailureKind::build;
     if (!analysis) continue;
     // Facts of odd kernels must be evaluated without harm, too.
@@ -127,13 +127,14 @@ TEST(Fuzz, DeepNestingAndLongSources) {
       "#define A6 A7 A7 A7 A7\n#define A7 A8 A8 A8 A8\n#define A8 A9 A9 A9 A9\n#define A9 1+1+1+1\nkernel void "
       "k(global int* o) { o[0] = A; }",
   };
-  for (const std::string& text : sources) (void)compiler().analyse({text, "", {}}, {"box"});  // whatever it says
+  for (const std::string& text : sources)
+    (void)compiler().analyse({text, "", {}}, {"box", "window"});  // whatever it says
   std::string megabyte;
   for (int i = 0; megabyte.size() < (1 << 20); ++i)
     megabyte += "kernel void k" + std::to_string(i) +
                 "(global int* o, int n) { int i = get_global_id(0); if (i < n) o[i * " + std::to_string(i) +
                 "] = i; }\n";
-  const auto analysis = compiler().analyse({megabyte, "", {}}, {"box"});
+  const auto analysis = compiler().analyse({megabyte, "", {}}, {"box", "window"});
   EXPECT_TRUE(analysis || analysis.failure().kind == core::FailureKind::unsupported);
   EXPECT_TRUE(compiler().analyse({"kernel void k() {}", "", {}}));
 }
@@ -142,7 +143,7 @@ TEST(Fuzz, MemoryOfTheCompilerIsBounded) {
   auto process = Process::start(installed_compiler(), {});
   ASSERT_TRUE(process);
   const std::string request =
-      R"({"source": "kernel void k(global int* o) { o[get_global_id(0)] = 1; }", "want": ["facts", "box"]})";
+      R"({"source": "kernel void k(global int* o) { o[get_global_id(0)] = 1; }", "want": ["facts", "box", "window"]})";
   auto resident = [&] {
     std::ifstream in("/proc/" + std::to_string(process->id()) + "/statm");
     long size = 0, pages = 0;

@@ -1,4 +1,4 @@
-// Runs a case on a device, whole or in box form, on given memory.
+// Runs a case on a device, whole, in box form or in window form, on given memory.
 #pragma once
 
 #include <map>
@@ -43,18 +43,34 @@ inline core::Box random_box(const core::Index& groups, std::mt19937_64& random) 
   return out;
 }
 
+// What a launch's facts are bound with.
+inline Memory scalars_of(const Case& c, const Memory& memory) {
+  Memory out = memory;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (c.arguments[i].kind != CaseArgument::Kind::value) out[i].clear();
+  }
+  return out;
+}
+
+// With the bytes that devices may overwrite, though they are no data.
+inline core::KernelFacts with_padding(core::KernelFacts facts) {
+  for (core::AccessFacts& access : facts.accesses) access.bytes += access.padding;
+  return facts;
+}
+
 class CaseOnDevice {
  public:
-  // Nothing where the device cannot build the original.
-  static std::optional<CaseOnDevice> open(device::Device& device, const Case& c, const Form& form,
-                                          const std::string& form_options) {
+  // Nothing where the device cannot build the original. The window form is built when it is run.
+  static std::optional<CaseOnDevice> open(device::Device& device, const Case& c, const Analysis& analysis) {
+    const Form& form = analysis.forms.at("box");
     CaseOnDevice out(device, c);
+    out.window_form_ = {analysis.forms.at("window").source, analysis.options};
     auto original = device.build({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases"});
     if (!original && c.may_not_build) return std::nullopt;
     out.original_ = device::must(std::move(original));
     if (!form.refused.empty()) throw std::runtime_error(form.refused);
-    out.form_ = device::must(device.build({form.source, form_options}));
-    out.counted_ = device::must(device.build({form.source, form_options + " " + core::counted_option}));
+    out.form_ = device::must(device.build({form.source, analysis.options}));
+    out.counted_ = device::must(device.build({form.source, analysis.options + " " + core::counted_option}));
     if (c.entry.empty()) return out;
     out.whole_ = device::must(out.original_->kernel(c.entry));
     out.box_ = device::must(out.form_->kernel(c.entry));
@@ -80,6 +96,44 @@ class CaseOnDevice {
     return run({step(*counted_box_, nothing ? core::preparing_launch(grid) : core::box_launch(grid, all))}, memory);
   }
 
+  // In window form, one box after the other, each in buffers that hold no more than what the facts say it touches.
+  // `moved` counts those that do not begin where their argument does.
+  Memory run_windows(const core::KernelFacts& facts, const core::Grid& grid, const std::vector<core::Box>& boxes,
+                     Memory memory, int& moved) {
+    if (!window_) {
+      windows_ = device::must(device_->build(window_form_));
+      window_ = device::must(windows_->kernel(case_->entry));
+    }
+    const Memory scalars = scalars_of(*case_, memory);
+    const core::KernelFacts padded = with_padding(facts);
+    const core::BoundKernel bound(facts, grid, scalars), reaching(padded, grid, scalars);
+    for (const core::Box& box : boxes) {
+      const auto touched = bound.touched(box), reached = reaching.touched(box);
+      Step s = step(*window_, core::box_launch(grid, box));
+      Memory parts = memory;
+      std::vector<core::Span> windows(memory.size());
+      for (std::size_t i = 0; i < memory.size(); ++i) {
+        if (!core::windowed(facts.arguments[i])) continue;
+        windows[i] = core::window_around(hull(touched[i], memory[i].size()), memory[i].size());
+        parts[i] = {memory[i].begin() + windows[i].begin, memory[i].begin() + windows[i].end};
+        s.hidden.push_back(device::scalar(static_cast<std::uint64_t>(windows[i].begin)));
+        moved += windows[i].begin > 0;
+      }
+      parts = run({s}, parts);
+      for (std::size_t i = 0; i < memory.size(); ++i) {
+        for (const core::ByteRanges* ranges : {&reached[i].written, &reached[i].updated}) {
+          for (const core::Span& span : core::spans(*ranges, memory[i].size())) {
+            const core::Span there = core::intersect(span, windows[i]);
+            if (there.empty()) continue;
+            const auto begin = parts[i].begin() + (there.begin - windows[i].begin);
+            std::copy(begin, begin + there.size(), memory[i].begin() + there.begin);
+          }
+        }
+      }
+    }
+    return memory;
+  }
+
  private:
   struct Step {
     device::Kernel* kernel;
@@ -89,6 +143,13 @@ class CaseOnDevice {
 
   CaseOnDevice(device::Device& device, const Case& c)
       : device_(&device), case_(&c), queue_(device::must(device.open_queue(device::Device::Timing::off))) {}
+
+  static core::Span hull(const core::Touched& touched, core::Bytes size) {
+    core::SpanSet all;
+    for (const core::ByteRanges* ranges : {&touched.read, &touched.written, &touched.updated})
+      all.add(core::SpanSet::of_sorted(core::spans(*ranges, size)));
+    return all.empty() ? core::Span{} : core::Span{all.spans().front().begin, all.spans().back().end};
+  }
 
   static Step step(device::Kernel& kernel, const core::BoxLaunch& launch) {
     const auto& a = launch.arguments;
@@ -124,8 +185,9 @@ class CaseOnDevice {
   device::Device* device_;
   const Case* case_;
   std::unique_ptr<device::Queue> queue_;
-  std::unique_ptr<device::Program> original_, form_, counted_;
-  std::unique_ptr<device::Kernel> whole_, box_, counted_box_;
+  device::Source window_form_;
+  std::unique_ptr<device::Program> original_, form_, counted_, windows_;
+  std::unique_ptr<device::Kernel> whole_, box_, counted_box_, window_;
 };
 
 }  // namespace heddle::kernel

@@ -1,5 +1,5 @@
-// The two promises, on every case, every variant of every workload and every device: the box form computes bit by bit
-// what the whole launch does, and no derived range is wrong.
+// The promises, on every case, every variant of every workload and every device: the box form and, in no more memory
+// than its box needs, the window form compute bit by bit what the whole launch does, and no derived range is wrong.
 #include "test/kernel/on_device.hpp"
 
 #include <gtest/gtest.h>
@@ -95,45 +95,60 @@ std::unique_ptr<Opened> opened_or_told(Device& device, const Case& c) {
 
 std::unique_ptr<Opened> open(Device& device, const Case& c) {
   auto out = std::make_unique<Opened>();
-  out->analysis =
-      device::must(compiler().analyse({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", target(device)}, {"box"}));
+  out->analysis = device::must(
+      compiler().analyse({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", target(device)}, {"box", "window"}));
   for (const core::KernelFacts& k : out->analysis.facts.kernels) {
     if (k.name == c.entry) out->facts = &k;
   }
   EXPECT_TRUE(out->facts || c.entry.empty()) << "no facts of " << c.entry;
-  out->there = CaseOnDevice::open(device, c, out->analysis.forms.at("box"), out->analysis.options);
+  out->there = CaseOnDevice::open(device, c, out->analysis);
   return out;
 }
 
 class OnEveryDevice : public testing::TestWithParam<Device*> {};
 
-std::vector<core::Box> random_cuts(const core::Index& groups, std::mt19937_64& random) {
+// `most`: groups in a box.
+std::vector<core::Box> random_cuts(const core::Index& groups, std::mt19937_64& random, std::int64_t most = 40) {
   core::BoxSet left(core::Box{{0, 0, 0}, groups});
   std::vector<core::Box> out;
   while (!left.empty()) {
     core::Footprint footprint;
-    const auto box = left.take(footprint, {{0, 0, 0}, groups}, 1 + static_cast<std::int64_t>(random() % 40),
-                               static_cast<int>(random() % 3));
+    const auto wanted = 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+    const auto box = left.take(footprint, {{0, 0, 0}, groups}, wanted, static_cast<int>(random() % 3));
     out.push_back(*box);
   }
   std::shuffle(out.begin(), out.end(), random);
   return out;
 }
 
+// So small that their windows are small, too, and yet no more than some dozens.
+std::vector<core::Box> window_cuts(const core::Index& groups, std::mt19937_64& random) {
+  return random_cuts(groups, random, std::max<std::int64_t>(1, groups[0] * groups[1] * groups[2] / 16));
+}
+
 TEST_P(OnEveryDevice, BoxesComputeWhatTheWholeDoes) {
   std::mt19937_64 random(3);
+  int moved = 0, kernels = 0;  // windows that do not begin where the argument does, and those that have some
   for (const Case& c : all_cases()) {
     SCOPED_TRACE(c.name);
     auto opened = opened_or_told(*GetParam(), c);
     if (!opened || !opened->there || !opened->facts || !opened->facts->obstacles.empty()) continue;
+    const int before = moved;
     for (int round = 0; round < 2; ++round) {
       const Draw d = draw(c, random, round == 0);
       const Memory whole = opened->there->run_whole(d.grid, d.memory);
       EXPECT_EQ(opened->there->run_boxes(d.grid, random_cuts(d.grid.groups, random), d.memory), whole);
       EXPECT_EQ(opened->there->run_counted(d.grid, true, d.memory), d.memory);
       EXPECT_EQ(opened->there->run_counted(d.grid, false, d.memory), whole);
+      if (!opened->analysis.forms.at("window").refused.empty()) continue;
+      const auto boxes = window_cuts(d.grid.groups, random);
+      EXPECT_EQ(opened->there->run_windows(*opened->facts, d.grid, boxes, d.memory, moved), whole) << "in windows";
     }
+    kernels += moved > before;
   }
+  if (std::getenv("HEDDLE_TEST_CASES")) return;
+  EXPECT_GT(moved, 150);
+  EXPECT_GT(kernels, 20);
 }
 
 // Bytes that a run changed, told by two runs on opposite fillings of what is only written.
@@ -161,14 +176,11 @@ bool check_ranges(Opened& opened, const Case& c, std::mt19937_64& random, bool f
   const Draw d = draw(c, random, fixed);
   core::Box box = random_box(d.grid.groups, random);
   for (std::size_t k = 0; k < 3 && c.one_group; ++k) box.end[k] = box.begin[k] + 1;
-  std::vector<std::vector<std::byte>> scalars;
-  for (std::size_t i = 0; i < c.arguments.size(); ++i)
-    scalars.push_back(c.arguments[i].kind == CaseArgument::Kind::value ? d.memory[i] : std::vector<std::byte>{});
+  const Memory scalars = scalars_of(c, d.memory);
   const core::BoundKernel bound(*opened.facts, d.grid, scalars);
   const auto touched = bound.touched(box);
-  core::KernelFacts with_padding = *opened.facts;
-  for (core::AccessFacts& access : with_padding.accesses) access.bytes += access.padding;
-  const auto reachable = core::BoundKernel(with_padding, d.grid, scalars).touched(box);
+  const core::KernelFacts padded = with_padding(*opened.facts);
+  const auto reachable = core::BoundKernel(padded, d.grid, scalars).touched(box);
   SCOPED_TRACE("box " + core::to_string(box) + " of " + core::to_string(core::Box{{0, 0, 0}, d.grid.groups}));
 
   Memory opposite = d.memory, poisoned = d.memory;
@@ -253,8 +265,8 @@ class Generator {
       c.text += "  if (" + condition() + ") {\n";
     else
       c.text += "  {\n";
-    c.text += "    " + type() + " j = " + expression(2) + ";\n    if (j >= 0 && j < 1000) v += in[j];\n";
-    c.text += "    " + type() + " w = " + expression(2) +
+    c.text += "    " + type() + " j = " + expression(2) + far() + ";\n    if (j >= 0 && j < 1000) v += in[j];\n";
+    c.text += "    " + type() + " w = " + expression(2) + far() +
               ";\n    if (w >= 0 && w < 1000) out[w] = " + (c.one_group ? "v" : "1") + ";\n  }\n";
     c.text += loop ? "  }\n}\n" : "}\n";
     for (int b = 0; b < 2; ++b) c.arguments.push_back({CaseArgument::Kind::buffer, "int", 4096, -1000, 1000, {}});
@@ -267,6 +279,7 @@ class Generator {
   std::string number(int low, int high) {
     return std::to_string(low + static_cast<int>(pick(static_cast<std::uint64_t>(high - low + 1))));
   }
+  std::string far() { return pick(2) ? "" : " + " + number(100, 700); }  // so that windows do not begin at zero
   std::string name() { return names_[pick(names_.size())]; }
   std::string type() { return std::vector<std::string>{"int", "int", "uint", "long", "short", "uchar"}[pick(6)]; }
   std::string condition() {
@@ -309,23 +322,37 @@ class Generator {
   std::vector<std::string> names_;
 };
 
+std::vector<core::Box> every_group(const core::Index& groups) {
+  std::vector<core::Box> out;
+  for (std::int64_t z = 0; z < groups[2]; ++z)
+    for (std::int64_t y = 0; y < groups[1]; ++y)
+      for (std::int64_t x = 0; x < groups[0]; ++x) out.push_back({{x, y, z}, {x + 1, y + 1, z + 1}});
+  return out;
+}
+
 TEST_P(OnEveryDevice, NoRangeOfAGeneratedKernelIsWrong) {
   const std::uint64_t seed = std::random_device{}();
   std::mt19937_64 random(seed);
   Generator generator(random);
   const char* wanted = std::getenv("HEDDLE_TEST_KERNELS");  // more of them for a night
   const int count = wanted ? std::atoi(wanted) : 40;
-  int known = 0;
+  int known = 0, moved = 0;
   for (int i = 0; i < count && !HasFailure(); ++i) {
     const Case c = generator.next();
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + c.text);
     auto opened = open(*GetParam(), c);
     ASSERT_TRUE(opened->there && opened->facts);
     for (int round = 0; round < 4 && !HasFailure(); ++round) check_ranges(*opened, c, random, false);
+    const Draw d = draw(c, random, true);
+    const auto boxes = c.one_group ? every_group(d.grid.groups) : window_cuts(d.grid.groups, random);
+    EXPECT_EQ(
+        opened->there->run_windows(*opened->facts, d.grid, boxes, d.memory, moved),
+        c.one_group ? opened->there->run_boxes(d.grid, boxes, d.memory) : opened->there->run_whole(d.grid, d.memory));
     known += std::none_of(opened->facts->accesses.begin(), opened->facts->accesses.end(),
                           [](const auto& a) { return !a.index; });
   }
   EXPECT_GT(known, 0);
+  EXPECT_GT(moved, 0);
 }
 
 TEST_P(OnEveryDevice, ItsMacrosAreTheOnesThatItsCompilerHas) {
@@ -353,10 +380,7 @@ TEST(Workloads, WrittenRangesAreExact) {
     for (const core::KernelFacts& facts : analysis.facts.kernels) {
       if (facts.name != c.entry) continue;
       const Draw d = draw(c, random, true);
-      std::vector<std::vector<std::byte>> scalars;
-      for (std::size_t i = 0; i < c.arguments.size(); ++i)
-        scalars.push_back(c.arguments[i].kind == CaseArgument::Kind::value ? d.memory[i] : std::vector<std::byte>{});
-      const core::BoundKernel bound(facts, d.grid, scalars);
+      const core::BoundKernel bound(facts, d.grid, scalars_of(c, d.memory));
       for (int k = 0; k < 4; ++k) {
         const core::Box box = k == 0 ? core::Box{{0, 0, 0}, d.grid.groups} : random_box(d.grid.groups, random);
         for (const core::Touched& t : bound.touched(box)) {

@@ -2,6 +2,10 @@
 // which (core/box_form.hpp fills them); calls that ask for the group's place answer for the whole launch; local ids and
 // sizes stay as they are. Built with -DHEDDLE_COUNTED, a launch with a count of zero does nothing, and so prepares a
 // kernel.
+// Window form: the box form of a kernel whose buffers hold only a part of its arguments. One more hidden argument per
+// pointer to global memory says with which byte that part begins, and the pointer is moved back by so much.
+#include "core/box_form.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -82,10 +86,11 @@ std::string free_prefix(const std::string& text) {
 
 class BoxForm {
  public:
-  BoxForm(clang::ASTContext& context, const Syntax& syntax, const std::string& text)
+  BoxForm(clang::ASTContext& context, const Syntax& syntax, const std::string& text, bool windows)
       : context_(context),
         syntax_(syntax),
         text_(text),
+        windows_(windows),
         prefix_(free_prefix(text)),
         places_(syntax.that_reach(place_functions)),
         shadowed_(std::any_of(std::begin(written_names), std::end(written_names),
@@ -128,10 +133,13 @@ class BoxForm {
     if (!kernel)
       return edits_.insert(*open + 1, with_prefix(any ? "const @box_t @box, " : "const @box_t @box", prefix_));
     for (const clang::ParmVarDecl* parameter : function.parameters()) {
-      if (parameter->getName() == "uint4") return refuse("a parameter has the name of a type, uint4");
+      const llvm::StringRef name = parameter->getName();
+      if (name == "uint4" || (windows_ && (name == "ulong" || name == "size_t")))
+        return refuse("a parameter has the name of a type, " + name.str());
     }
     std::string hidden = any ? ", " : "";
     hidden += "const uint4 @base, const uint4 @count, const uint4 @groups, const uint4 @offset";
+    for (unsigned i : windowed(function)) hidden += ", const ulong @begin" + std::to_string(i);
     edits_.insert(*close, with_prefix(hidden, prefix_));
     if (!function.doesThisDeclarationHaveABody()) return;
     const auto body = inside(function.getBody()->getBeginLoc());
@@ -139,7 +147,48 @@ class BoxForm {
     std::string begin = "\n#ifdef HEDDLE_COUNTED\n  if (@count.s0 == 0) return;\n#endif\n";
     if (places_.count(function.getCanonicalDecl()))
       begin += "  const @box_t @box = {@base, @count, @groups, @offset};\n";
+    for (unsigned i : windowed(function)) begin += moved_back(*function.getParamDecl(i), i);
     edits_.insert(*body, with_prefix(begin, prefix_));
+  }
+
+  // The numbers of the parameters that have windows.
+  std::vector<unsigned> windowed(const clang::FunctionDecl& kernel) const {
+    std::vector<unsigned> out;
+    for (unsigned i = 0; windows_ && i < kernel.getNumParams(); ++i) {
+      if (core::windowed({.space = space_of(*kernel.getParamDecl(i))})) out.push_back(i);
+    }
+    return out;
+  }
+
+  // In whole numbers, as there is no pointer to a place before an object; through void*, which becomes any pointer.
+  std::string moved_back(const clang::ParmVarDecl& parameter, unsigned number) {
+    const std::string name = parameter.getNameAsString();
+    if (name.empty()) return "";
+    if (parameter.getType().isConstQualified() && !erase_const(parameter))
+      refuse("the const of parameter '" + name + "' cannot be found in the text");
+    return "  " + name + " = (__global void*)((size_t)" + name + " - (size_t)@begin" + std::to_string(number) + ");\n";
+  }
+
+  // That of the pointer itself, between its star and its name. A type's name or an array may say it, too.
+  bool erase_const(const clang::ParmVarDecl& parameter) {
+    const auto* written = parameter.getTypeSourceInfo();
+    const auto pointer = written ? written->getTypeLoc().getUnqualifiedLoc().getAsAdjusted<clang::PointerTypeLoc>()
+                                 : clang::PointerTypeLoc();
+    const auto name = position(parameter.getLocation());
+    if (!pointer || !position(pointer.getStarLoc()) || !name) return false;
+    bool found = false;
+    int depth = 0;  // of parentheses: attributes may be const as well
+    for (auto token = token_after(pointer.getStarLoc()); token; token = token_after(token->getLocation())) {
+      const auto at = position(token->getLocation());
+      if (!at || *at >= *name) break;
+      depth += token->is(clang::tok::l_paren) - token->is(clang::tok::r_paren);
+      if (depth > 0 || !token->is(clang::tok::raw_identifier)) continue;
+      const llvm::StringRef word = token->getRawIdentifier();
+      if (word != "const" && word != "__const" && word != "__const__") continue;
+      edits_.erase(*at, token->getLength());
+      found = true;
+    }
+    return found;
   }
 
   // `fn helper;`, where fn is a type. There is nothing to add an argument to, but where the function is only called
@@ -172,10 +221,14 @@ class BoxForm {
     }
   }
 
+  std::optional<clang::Token> token_after(clang::SourceLocation location) const {
+    const auto& sources = context_.getSourceManager();
+    return clang::Lexer::findNextToken(sources.getSpellingLoc(location), sources, context_.getLangOpts());
+  }
+
   // The parenthesis after a callee's name, found by the lexer: there may be anything between them.
   std::optional<std::size_t> parenthesis(clang::SourceLocation name) const {
-    const auto& sources = context_.getSourceManager();
-    const auto next = clang::Lexer::findNextToken(sources.getSpellingLoc(name), sources, context_.getLangOpts());
+    const auto next = token_after(name);
     if (!next || !next->is(clang::tok::l_paren)) return std::nullopt;
     return position(next->getLocation());
   }
@@ -192,7 +245,8 @@ class BoxForm {
     if (!changed_.insert(*name).second) return;  // a tree may hold one call twice, as initialisers do
     const bool any = call.expression->getNumArgs() > 0;
     if (kernel) {
-      const std::string hidden = "@box.base, @box.count, @box.groups, @box.offset";
+      std::string hidden = "@box.base, @box.count, @box.groups, @box.offset";
+      for (std::size_t i = windowed(*call.callee).size(); i > 0; --i) hidden += ", 0";  // they are moved already
       return edits_.insert(*close, with_prefix((any ? ", " : "") + hidden, prefix_));
     }
     if (!asks) return edits_.insert(*open + 1, with_prefix(any ? "@box, " : "@box", prefix_));
@@ -228,6 +282,7 @@ class BoxForm {
   clang::ASTContext& context_;
   const Syntax& syntax_;
   const std::string& text_;
+  const bool windows_;
   const std::string prefix_;
   const std::set<const clang::FunctionDecl*> places_;  // functions that need to know the box
   const bool shadowed_;                                // calls cannot be written out where they stand
@@ -240,7 +295,11 @@ class BoxForm {
 }  // namespace
 
 Rewritten box_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text) {
-  return BoxForm(context, syntax, text).run();
+  return BoxForm(context, syntax, text, false).run();
+}
+
+Rewritten window_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text) {
+  return BoxForm(context, syntax, text, true).run();
 }
 
 }  // namespace heddle::kernelc

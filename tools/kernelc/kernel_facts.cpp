@@ -23,29 +23,12 @@ namespace heddle::kernelc {
 
 namespace {
 
-core::AddressSpace space_of(clang::QualType type) {
-  if (type->isImageType()) return core::AddressSpace::image;
-  if (type->isSamplerT()) return core::AddressSpace::sampler;
-  if (type->isPipeType() || type->isEventT() || type->isQueueT()) return core::AddressSpace::other;
-  if (!type->isPointerType()) return core::AddressSpace::value;
-  switch (type->getPointeeType().getAddressSpace()) {
-    case clang::LangAS::opencl_global:
-      return core::AddressSpace::global;
-    case clang::LangAS::opencl_constant:
-      return core::AddressSpace::constant;
-    case clang::LangAS::opencl_local:
-      return core::AddressSpace::local;
-    default:
-      return core::AddressSpace::other;
-  }
-}
-
 core::ArgumentFacts argument(clang::ASTContext& context, const clang::ParmVarDecl& parameter) {
   core::ArgumentFacts out;
   const clang::QualType type = parameter.getType();
   out.name = parameter.getNameAsString();
   out.type = type.getUnqualifiedType().getAsString(context.getPrintingPolicy());
-  out.space = space_of(type);
+  out.space = space_of(parameter);
   // Formulas read scalars by their canonical type, whatever a typedef calls it.
   if (out.space == core::AddressSpace::value) {
     out.type = type.getCanonicalType().getUnqualifiedType().getAsString(context.getPrintingPolicy());

@@ -21,9 +21,10 @@ struct Rewrite {
 };
 
 Rewritten box_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text);
+Rewritten window_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text);
 
 inline const std::vector<Rewrite>& rewrites() {
-  static const std::vector<Rewrite> all = {{"box", box_form}};
+  static const std::vector<Rewrite> all = {{"box", box_form}, {"window", window_form}};
   return all;
 }
 

@@ -93,6 +93,24 @@ bool is_kernel(const clang::FunctionDecl& function) {
                      [](const clang::FunctionDecl* one) { return one->hasAttr<clang::OpenCLKernelAttr>(); });
 }
 
+core::AddressSpace space_of(const clang::ParmVarDecl& parameter) {
+  const clang::QualType type = parameter.getType();
+  if (type->isImageType()) return core::AddressSpace::image;
+  if (type->isSamplerT()) return core::AddressSpace::sampler;
+  if (type->isPipeType() || type->isEventT() || type->isQueueT()) return core::AddressSpace::other;
+  if (!type->isPointerType()) return core::AddressSpace::value;
+  switch (type->getPointeeType().getAddressSpace()) {
+    case clang::LangAS::opencl_global:
+      return core::AddressSpace::global;
+    case clang::LangAS::opencl_constant:
+      return core::AddressSpace::constant;
+    case clang::LangAS::opencl_local:
+      return core::AddressSpace::local;
+    default:
+      return core::AddressSpace::other;
+  }
+}
+
 std::set<const clang::FunctionDecl*> Syntax::that_reach(const std::set<std::string>& names) const {
   std::map<const clang::FunctionDecl*, std::vector<const clang::FunctionDecl*>> callers;
   std::vector<const clang::FunctionDecl*> waiting;

@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "core/facts.hpp"
+
 namespace clang {
 class ASTContext;
 class CallExpr;
 class FunctionDecl;
+class ParmVarDecl;
 }  // namespace clang
 
 namespace heddle::kernelc {
@@ -45,6 +48,9 @@ struct Syntax {
 
 // Whether any declaration of the function says so: the others need not.
 bool is_kernel(const clang::FunctionDecl& function);
+
+// Where what an argument of a kernel points to is, or what else it is.
+core::AddressSpace space_of(const clang::ParmVarDecl& parameter);
 
 Syntax read_syntax(clang::ASTContext& context);
 

@@ -209,7 +209,8 @@ void add_analyze_command(CLI::App& app, const Environment& environment) {
   command->add_option("file", request->file, "OpenCL C source; - for standard input")->required();
   command->add_option("options", request->options, "Build options, after --");
   command->add_flag("--json", request->json, "Print all facts for programs");
-  command->add_option("--emit", request->emit, "Print a rewritten source instead: box")->check(CLI::IsMember({"box"}));
+  command->add_option("--emit", request->emit, "Print a rewritten source instead: box, window")
+      ->check(CLI::IsMember({"box", "window"}));
   command->callback([=] { analyze(*request, environment); });
 }
 
