@@ -35,10 +35,6 @@ bool fits_box_form(const Grid& whole);
 // InternalError where the launch does not fit, or the box is empty or not inside it.
 BoxLaunch box_launch(const Grid& whole, const Box& groups);
 
-// Whether the window form has a hidden argument for this one, behind those of the box form: the byte that the buffer
-// given for it begins with, as 64 bits.
-inline bool has_window(const ArgumentFacts& argument) { return argument.space == AddressSpace::global; }
-
 // Build option with which a form tests the count, so that a count of zero prepares it. The test costs up to 12 % on
 // PoCL; without it, count is not looked at.
 inline constexpr const char* counted_option = "-DHEDDLE_COUNTED";

@@ -15,21 +15,18 @@ using device::host_memory;
 
 namespace {
 
-// Where windows begin: as aligned as any buffer, so that kernels see the alignment that they would.
-constexpr std::int64_t alignment = 128;
-
 // The bytes of a memory that a slice needs on its device, if it gets no more than those; all of them where that is not
 // much less, as they can stay for the next.
 Span window_of(const Launch& launch, const Slice::Use& use) {
   const auto& arguments = launch.request.kernel->facts()->arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto* view = std::get_if<View>(&launch.request.arguments[i]);
-    if (view && view->memory == use.memory && !core::has_window(arguments[i])) return use.memory->all();
+    if (view && view->memory == use.memory && !core::windowed(arguments[i])) return use.memory->all();
   }
   SpanSet touched = use.touch.read;
   touched.add(use.touch.written);
-  if (touched.empty()) return {0, std::min(alignment, use.memory->all().end)};  // an argument must be something
-  Span hull{touched.spans().front().begin / alignment * alignment, touched.spans().back().end};
+  const Span around = touched.empty() ? Span{} : Span{touched.spans().front().begin, touched.spans().back().end};
+  const Span hull = core::window_around(around, use.memory->size());
   return 2 * hull.size() < use.memory->all().size() ? hull : use.memory->all();
 }
 
@@ -117,8 +114,20 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
     wanted += size;
     if (!missing.back().whole()) in_windows += size;
   }
-  if (slice.windowed && launch.request.kernel->built[m].windows.state == WindowForm::State::building)
-    return Placed::later;
+  const std::string& id = member.device->info().id;
+  const auto never = [&](const std::string& why) {
+    launch.excluded[m] = true;
+    launch.shape->plan.reset();
+    launch.last_failure = Failure{FailureKind::allocation, why, ""};
+    launch.report.notes.push_back(fmt::format("does not run on {}: {}", id, why));
+    return Placed::otherwise;
+  };
+  if (slice.windowed) {
+    const WindowForm& form = launch.request.kernel->built[m].windows;
+    if (form.state == WindowForm::State::building) return Placed::later;
+    if (form.state == WindowForm::State::failed)
+      return never(fmt::format("too little memory on {}, and no windows: {}", id, form.failure->what));
+  }
   const auto axis = static_cast<std::size_t>(launch.shape->axis);
   const bool divisible =
       launch.shape->undivided.empty() && slice.box.end[axis] - slice.box.begin[axis] > launch.footprint.points[axis];
@@ -152,7 +161,6 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
     return std::any_of(other->in_flight.begin(), other->in_flight.end(), [&](const auto& s) { return s->member == m; });
   });
   if (left.soon || busy) return Placed::later;
-  const std::string& id = member.device->info().id;
   const std::string why = fmt::format("{} bytes of memory on {}: {}", wanted, id, placed.failure().what);
   if (slice.windowed && divisible) return smaller();
   if (!slice.windowed && begin_windows(launch, m)) {
@@ -160,11 +168,7 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
     launch.report.notes.push_back("runs in windows, as it needs " + why);
     return Placed::otherwise;
   }
-  launch.excluded[m] = true;
-  launch.shape->plan.reset();
-  launch.last_failure = Failure{FailureKind::allocation, "it needs " + why, ""};
-  launch.report.notes.push_back(fmt::format("does not run on {}, as it needs {}", id, why));
-  return Placed::otherwise;
+  return never("it needs " + why);
 }
 
 }  // namespace heddle::engine

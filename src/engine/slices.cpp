@@ -316,7 +316,7 @@ core::Status Engine::launch(Slice& slice) {
     if (const auto* view = std::get_if<View>(&argument)) {
       const auto use = std::find_if(slice.uses.begin(), slice.uses.end(),
                                     [&](const Slice::Use& u) { return u.memory == view->memory; });
-      if (slice.windowed && core::has_window(kernel.facts()->arguments[i]))
+      if (slice.windowed && core::windowed(kernel.facts()->arguments[i]))
         windows.push_back(use->window ? use->window_begin - view->begin : 0);
       if (use->window) {
         arguments.push_back(device::BufferArgument{use->window.get()});

@@ -105,21 +105,27 @@ class FaultyMachine {
 
   // Builds every form once, so that no launch waits for a compiler: it would look like a hang.
   void warm_up() {
-    for (const auto& device : machine_.devices) {
-      const Place where = place({device.get()});
-      Engine engine(where.devices, where.options);
-      for (const auto& [name, kernel] : test_kernels()) {
-        auto made = device::must(engine.make_kernel(where.source(name)));
-        for (int g = 0; g < group_sizes; ++g) {
-          Request request{.kernel = made, .items = {16, 1, 1}, .group = {1 << g, 1, 1}};
-          if (kernel.dimensions == 2) request.items = {4, 4, 1}, request.dimensions = 2;
-          for (int b = 0; b < kernel.buffers; ++b) request.arguments.push_back(View{engine.make_memory(64), 0, 64});
-          for (int v = 0; v < kernel.dimensions; ++v)
-            request.arguments.push_back(device::Scalar{std::byte{4}, {}, {}, {}});
-          request.wishes.tasks = 1;
-          device::must(engine.wait(engine.submit(request)));
-          request.wishes.tasks = 2;
-          device::must(engine.wait(engine.submit(request)));
+    for (std::size_t d = 0; d < 2; ++d) {
+      warm_up(place({machine_.devices[d].get()}), true);
+      Place small = place({&far_[d]});
+      small.options.memory_limit = 1000;
+      warm_up(small, false);  // what cannot be cut does not fit
+    }
+  }
+  static void warm_up(const Place& where, bool must_work) {
+    Engine engine(where.devices, where.options);
+    for (const auto& [name, kernel] : test_kernels()) {
+      auto made = device::must(engine.make_kernel(where.source(name)));
+      for (int g = 0; g < group_sizes; ++g) {
+        Request request{.kernel = made, .items = {256, 1, 1}, .group = {1 << g, 1, 1}};
+        if (kernel.dimensions == 2) request.items = {16, 16, 1}, request.dimensions = 2;
+        for (int b = 0; b < kernel.buffers; ++b) request.arguments.push_back(View{engine.make_memory(1024), 0, 1024});
+        for (int v = 0; v < kernel.dimensions; ++v)
+          request.arguments.push_back(device::Scalar{std::byte{16}, {}, {}, {}});
+        for (int tasks : {1, 2}) {
+          request.wishes.tasks = tasks;
+          const auto status = engine.wait(engine.submit(request));
+          if (must_work) device::must(status);
         }
       }
     }
@@ -180,8 +186,14 @@ Counts run_on_devices(bool faults) {
   return run_programs(500, [&](std::mt19937_64& random, Counts& all) {
     Place place = machine().random_place(random);
     place.faults = faults;
+    const bool on_host = std::any_of(place.devices.begin(), place.devices.end(), [](const device::Device* device) {
+      return device->info().space == device::host_memory;
+    });
+    static constexpr Bytes limits[] = {0, 0, 0, 300, 600, 1000};  // a buffer has up to 1024
+    if (faults || on_host) place.options.memory_limit = limits[random() % 6];
     for (const device::Device* device : place.devices)
       place.name += fmt::format("{} in memory {}\n", device->info().id, device->info().space);
+    place.name += fmt::format("memory {}\n", place.options.memory_limit);
     if (faults) {
       const bool hang = random() % 12 == 0;
       if (hang) place.options.hang_limit = std::chrono::milliseconds(10);

@@ -207,7 +207,10 @@ TEST(Compiler, PointersThatStayConstHaveNoWindows) {
         std::pair("typedef global int* t; kernel void k(const t p) {}", "the const of parameter 'p'"),
         std::pair("kernel void k(global int p[const]) {}", "the const of parameter 'p'"),
         std::pair("kernel void k(global int* p, int size_t) {}", "the name of a type, size_t"),
-        std::pair("kernel void k(global int* ulong) {}", "the name of a type, ulong")}) {
+        std::pair("kernel void k(global int* ulong) {}", "the name of a type, ulong"),
+        std::pair("kernel void k(global int* p, global int* q) { if (p != q) p[0] = 1; }", "it looks at addresses"),
+        std::pair("kernel void k(global int* p, global int* q) { p[0] = (int)(q - p); }", "it looks at addresses"),
+        std::pair("kernel void k(global int* p) { p[0] = (int)((size_t)p & 15); }", "it looks at addresses")}) {
     const auto analysis = compiler.analyse({text, "", {}}, {"box", "window"});
     ASSERT_TRUE(analysis) << text << analysis.failure().log;
     EXPECT_EQ(analysis.value().forms.at("box").refused, "") << text;

@@ -97,6 +97,7 @@ class BoxForm {
                               [&](const char* name) { return syntax.other_names.count(name) > 0; })) {}
 
   Rewritten run() {
+    if (windows_ && syntax_.looks_at_addresses) refuse("it looks at addresses, which differ in windows");
     for (clang::FunctionDecl* declaration : syntax_.declarations) declare(*declaration);
     for (const Call& call : syntax_.calls) change(call);
     if (!refused_.empty()) return {"", refused_};

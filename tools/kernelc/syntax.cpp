@@ -41,6 +41,20 @@ class Walk : public clang::RecursiveASTVisitor<Walk> {
   bool VisitAsmStmt(clang::AsmStmt*) { return odd("inline assembly may ask for the group's place"); }
   bool VisitGCCAsmStmt(clang::GCCAsmStmt*) { return true; }
   bool VisitBlockExpr(clang::BlockExpr*) { return odd("a block: work that a device enqueues itself"); }
+  bool VisitBinaryOperator(clang::BinaryOperator* operation) {
+    const auto is_pointer = [&](const clang::Expr* side) {
+      return side->getType()->isPointerType() &&
+             !side->isNullPointerConstant(context_, clang::Expr::NPC_ValueDependentIsNull);
+    };
+    if ((operation->isComparisonOp() || operation->getOpcode() == clang::BO_Sub) && is_pointer(operation->getLHS()) &&
+        is_pointer(operation->getRHS()))
+      out_.looks_at_addresses = true;
+    return true;
+  }
+  bool VisitCastExpr(clang::CastExpr* cast) {
+    if (cast->getCastKind() == clang::CK_PointerToIntegral) out_.looks_at_addresses = true;
+    return true;
+  }
   bool VisitNamedDecl(clang::NamedDecl* declaration) {
     const auto& sources = context_.getSourceManager();
     if (llvm::isa<clang::FunctionDecl, clang::FieldDecl>(declaration)) return true;

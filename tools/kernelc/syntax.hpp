@@ -34,6 +34,7 @@ struct Syntax {
   std::vector<clang::FunctionDecl*> declarations;  // every declaration of every function of the program, in order
   std::vector<Call> calls;
   std::vector<Oddity> oddities;
+  bool looks_at_addresses = false;  // pointers are compared, subtracted or made numbers
 
   std::set<const clang::FunctionDecl*> own;                                 // all of them
   std::set<std::string> other_names;                                        // of variables, types and enumerators
