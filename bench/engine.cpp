@@ -94,10 +94,11 @@ class Plain {
 
 // An engine on one device.
 struct OnEngine {
-  OnEngine(Context& context, device::Device& device)
+  OnEngine(Context& context, device::Device& device, core::Bytes memory_limit = 0)
       : compiler(kernel::options_of(context.settings)),
         engine({&device},
-               {.analyse = [this](const auto& asked, const auto& forms) { return compiler.analyse(asked, forms); }}) {}
+               {.analyse = [this](const auto& asked, const auto& forms) { return compiler.analyse(asked, forms); },
+                .memory_limit = memory_limit}) {}
 
   engine::Request request(const std::string& kernel, std::int64_t items, std::int64_t group, int tasks) {
     engine::Request out;
@@ -118,7 +119,8 @@ struct OnEngine {
 constexpr const char *launch_name = "launch of one group and wait", *slices_name = "vector_add in 64 slices",
                      *step_name = "step, a million groups on 4 devices", *bind_name = "a launch of a new shape",
                      *locked_name = "vector_add from host and back, locked",
-                     *malloc_name = "vector_add from host and back, malloc";
+                     *malloc_name = "vector_add from host and back, malloc",
+                     *windows_suffix = ", in an eighth of the memory";
 
 std::vector<Row> launches(Context& context, device::Device& device) {
   const std::string id = device.info().id;
@@ -231,9 +233,11 @@ std::vector<Row> planning(Context& context) {
 // Data that the program writes before and reads after each launch.
 std::vector<Row> round_trips(Context& context, device::Device& device) {
   const std::int64_t n = context.options.quick ? 1 << 22 : 1 << 26;
-  OnEngine on(context, device);
+  OnEngine ample(context, device), scarce(context, device, static_cast<core::Bytes>(3 * 4 * n / 8));
   std::vector<Case> cases;
-  for (const bool locked : {true, false}) {
+  for (const int which : {0, 1, 2, 3}) {
+    const bool locked = which % 2 == 0, windows = which >= 2;
+    OnEngine& on = windows ? scarce : ample;
     auto request = std::make_shared<engine::Request>(on.request("vector_add", n, 256, 16));
     auto memories = std::make_shared<std::vector<std::shared_ptr<engine::Memory>>>();
     for (int b = 0; b < 3; ++b) {
@@ -251,7 +255,7 @@ std::vector<Row> round_trips(Context& context, device::Device& device) {
     once(), once();
     if (reinterpret_cast<const float*>((*memories)[2]->host().bytes.data())[n - 1] != 2.0f)
       throw Failed{{core::FailureKind::launch, "vector_add: wrong result", ""}};
-    cases.push_back({locked ? locked_name : malloc_name, "ms", once});
+    cases.push_back({(locked ? locked_name : malloc_name) + std::string(windows ? windows_suffix : ""), "ms", once});
   }
   return context.interleave(device.info().id, cases, context.options.quick ? 7 : 21);
 }
