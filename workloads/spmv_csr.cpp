@@ -1,8 +1,7 @@
 // spmv_csr: the workload whose best variant depends on the data: work-items per row should match the row's length.
 #include <algorithm>
-#include <array>
-#include <cmath>
 
+#include "workloads/sparse_pattern.hpp"
 #include "workloads/table.hpp"
 
 namespace heddle::workloads {
@@ -45,90 +44,15 @@ kernel void spmv_vector(global const int* row_start, global const int* column, g
 }
 )";
 
-struct Pattern {
-  std::vector<std::int32_t> row_start{0};
-  std::vector<std::int32_t> column;
-};
-
-// Every element is there with a probability of 1 %. Draws how many are left out before the next one, by the
-// distribution of that number, because drawing for every element would take seconds.
-Pattern random_pattern(int rows, std::mt19937_64& random) {
-  std::array<double, 512> at_most;  // probability that at most so many are left out
-  double none = 1;
-  for (double& p : at_most) {
-    p = std::fma(-0.99, none, 1.0);  // fused by name: some compilers would do it by themselves, others would not
-    none *= 0.99;
-  }
-  auto left_out = [&] {
-    std::int64_t out = 0;
-    while (true) {
-      const double u = static_cast<double>(random() >> 11) * 0x1p-53;
-      const auto found = std::upper_bound(at_most.begin(), at_most.end(), u) - at_most.begin();
-      out += found;
-      if (found < static_cast<std::ptrdiff_t>(at_most.size())) return out;  // else: all of them, and draw again
-    }
-  };
-  Pattern out;
-  for (int row = 0; row < rows; ++row) {
-    for (std::int64_t c = left_out(); c < rows; c += 1 + left_out()) out.column.push_back(static_cast<std::int32_t>(c));
-    out.row_start.push_back(static_cast<std::int32_t>(out.column.size()));
-  }
-  return out;
+constexpr bool large_fits(std::string_view input) {
+  return fits(most_elements(input), 2 * most_elements(input) + 3LL * sparse_rows(Size::large, input));
 }
-
-Pattern diagonal_pattern(int rows) {
-  Pattern out;
-  for (int row = 0; row < rows; ++row) {
-    out.column.push_back(row);
-    out.row_start.push_back(row + 1);
-  }
-  return out;
-}
-
-// Bounds the rounding errors that the tolerance allows, so that no term is small enough to hide.
-constexpr int longest_row = 4096;
-
-// Rows of at least l elements are as frequent as 4 / l: most have 4 to 8, a few have thousands. Elements are spread
-// over the row, one somewhere in each equal part of it.
-Pattern power_law_pattern(int rows, std::mt19937_64& random) {
-  const int longest = std::min(rows / 16, longest_row);
-  Pattern out;
-  for (int row = 0; row < rows; ++row) {
-    const double u = static_cast<double>((random() >> 11) + 1) * 0x1p-53;  // in (0, 1]
-    const int length = static_cast<int>(std::min<double>(4 / u, longest));
-    for (std::int64_t i = 0; i < length; ++i) {
-      const std::int64_t begin = i * rows / length, end = (i + 1) * rows / length;
-      const std::uint64_t place = random() % static_cast<std::uint64_t>(end - begin);
-      out.column.push_back(static_cast<std::int32_t>(begin + static_cast<std::int64_t>(place)));
-    }
-    out.row_start.push_back(static_cast<std::int32_t>(out.column.size()));
-  }
-  return out;
-}
-
-// Rows, as many as columns. The default sizes of the first two are the ones of the DySel paper; tiny ones are no
-// multiple of a group; large ones hold 1.1 to 1.4 GB.
-constexpr int rows_of(Size size, std::string_view input) {
-  if (input == "random") return size == Size::tiny ? 1'003 : size == Size::normal ? 16'384 : 1 << 17;
-  if (input == "diagonal") return size == Size::tiny ? 10'007 : size == Size::normal ? 1 << 21 : 1 << 26;
-  return size == Size::tiny ? 1'003 : size == Size::normal ? 1 << 16 : 1 << 22;  // power_law
-}
-
-// Elements are drawn: 1 % of a random matrix, and 4 (1 + ln(4096 / 4)) = 32 per row of a power law, each with a fifth
-// to spare.
-constexpr bool large_fits(std::string_view input, std::int64_t elements) {
-  return fits(elements, 2 * elements + 3LL * rows_of(Size::large, input));
-}
-static_assert(large_fits("random", 12LL * rows_of(Size::large, "random") * rows_of(Size::large, "random") / 1000));
-static_assert(large_fits("diagonal", rows_of(Size::large, "diagonal")));
-static_assert(large_fits("power_law", 38LL * rows_of(Size::large, "power_law")));
+static_assert(large_fits("random") && large_fits("diagonal") && large_fits("power_law"));
 
 Instance make(Size size, const std::string& input, std::uint64_t seed) {
-  const int rows = rows_of(size, input);
+  const int rows = sparse_rows(size, input);
   std::mt19937_64 random(seed);
-  const Pattern pattern = input == "random"     ? random_pattern(rows, random)
-                          : input == "diagonal" ? diagonal_pattern(rows)
-                                                : power_law_pattern(rows, random);
+  const SparsePattern pattern = sparse_pattern(size, input, random);
   const std::size_t nonzeros = pattern.column.size();
   Instance out;
   out.space = core::box_of(rows);
