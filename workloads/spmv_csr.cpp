@@ -44,6 +44,63 @@ kernel void spmv_vector(global const int* row_start, global const int* column, g
 }
 )";
 
+// 8 work-items per row: for rows that would leave most of 32 idle.
+const char* vector_8_source = R"(
+kernel void spmv_vector_8(global const int* row_start, global const int* column, global const float* value,
+                          global const float* x, global float* y, int rows) {
+  local float sums[128];
+  int me = get_local_id(0);
+  int lane = me % 8;
+  int row = get_global_id(0) / 8;
+  float sum = 0;
+  if (row < rows) {
+    int end = row_start[row + 1];
+    for (int i = row_start[row] + lane; i < end; i += 8) sum += value[i] * x[column[i]];
+  }
+  sums[me] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int half_width = 4; half_width > 0; half_width /= 2) {
+    if (lane < half_width) sums[me] += sums[me + half_width];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (lane == 0 && row < rows) y[row] = sums[me];
+}
+)";
+
+// Data placement: where the group's rows begin, in local memory; each number is the end of one row and the start of the
+// next, and is read once.
+const char* scalar_local_source = R"(
+kernel void spmv_scalar_local(global const int* row_start, global const int* column, global const float* value,
+                              global const float* x, global float* y, int rows) {
+  local int start[129];
+  int row = get_global_id(0), lane = get_local_id(0);
+  start[lane] = row_start[min(row, rows)];
+  if (lane == 127) start[128] = row_start[min(row + 1, rows)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (row < rows) {
+    float sum = 0;
+    for (int i = start[lane]; i < start[lane + 1]; ++i) sum += value[i] * x[column[i]];
+    y[row] = sum;
+  }
+}
+)";
+
+// 16 rows per work-item, one after the other: one walk through a part of the matrix, as a CPU likes it.
+const char* coarse_source = R"(
+kernel void spmv_coarse(global const int* row_start, global const int* column, global const float* value,
+                        global const float* x, global float* y, int rows) {
+  int first = get_global_id(0) * 16;
+  int i = row_start[min(first, rows)];
+  for (int row = first; row < first + 16; ++row) {
+    if (row < rows) {
+      float sum = 0;
+      for (int end = row_start[row + 1]; i < end; ++i) sum += value[i] * x[column[i]];
+      y[row] = sum;
+    }
+  }
+}
+)";
+
 constexpr bool large_fits(std::string_view input) {
   return fits(most_elements(input), 2 * most_elements(input) + 3LL * sparse_rows(Size::large, input));
 }
@@ -104,6 +161,24 @@ const Workload spmv_csr{
                   .entry = "spmv_vector",
                   .group = {128, 1, 1},
                   .footprint = {{4, 1, 1}, true},
+                  .cut = core::Cut::by_offset},
+                 {.name = "vector_8",
+                  .source = vector_8_source,
+                  .entry = "spmv_vector_8",
+                  .group = {128, 1, 1},
+                  .footprint = {{16, 1, 1}, true},
+                  .cut = core::Cut::by_offset},
+                 {.name = "scalar_local",
+                  .source = scalar_local_source,
+                  .entry = "spmv_scalar_local",
+                  .group = {128, 1, 1},
+                  .footprint = {{128, 1, 1}, true},
+                  .cut = core::Cut::by_offset},
+                 {.name = "coarse",
+                  .source = coarse_source,
+                  .entry = "spmv_coarse",
+                  .group = {16, 1, 1},
+                  .footprint = {{256, 1, 1}, true},
                   .cut = core::Cut::by_offset}},
     .make = make,
     .reference = reference,

@@ -112,6 +112,11 @@ const std::vector<Mutation> mutations = {
     {"sobel", "base", "x < width && y < height", "x < width"},
     {"nbody", "base", "if (i < n)", ""},
     {"nbody", "tiled", "mine < n ? body[mine] : (float4)(0.0f, 0.0f, 0.0f, 0.0f)", "body[mine]"},
+    {"spmv_csr", "vector_8", "lane == 0 && row < rows", "lane == 0"},
+    {"spmv_csr", "scalar_local", "if (row < rows)", ""},
+    {"spmv_csr", "coarse", "if (row < rows)", ""},
+    {"stencil", "tiled", "x < nx && y < ny && z < nz", "x < nx"},
+    {"stencil", "coarse_x", "if (x < nx)", ""},
 };
 
 TEST_P(EveryWorkload, ShowsThatAKernelLeavesItsBounds) {
