@@ -16,7 +16,8 @@ namespace heddle::workloads {
   X(spmv_csr)               \
   X(stencil)                \
   X(sobel)                  \
-  X(nbody)
+  X(nbody)                  \
+  X(spmv_jds)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

@@ -117,6 +117,10 @@ const std::vector<Mutation> mutations = {
     {"spmv_csr", "coarse", "if (row < rows)", ""},
     {"stencil", "tiled", "x < nx && y < ny && z < nz", "x < nx"},
     {"stencil", "coarse_x", "if (x < nx)", ""},
+    {"spmv_jds", "base", "if (row < rows)", ""},
+    {"spmv_jds", "constant", "if (row < rows)", ""},
+    {"spmv_jds", "local", "if (row < rows)", ""},
+    {"spmv_jds", "prefetching", "if (row < rows)", ""},
 };
 
 TEST_P(EveryWorkload, ShowsThatAKernelLeavesItsBounds) {

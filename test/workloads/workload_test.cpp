@@ -123,6 +123,10 @@ TEST_P(EveryWorkload, HasConsistentArguments) {
     bytes += static_cast<double>(a.bytes.size()) * (a.access == core::Access::read_write ? 2 : 1);
   }
   EXPECT_TRUE(writes);
+  for (const Argument& a : instance.arguments) {
+    EXPECT_TRUE(!a.constant || fits_constant(static_cast<std::int64_t>(a.bytes.size() / 4))) << a.name;
+    EXPECT_FALSE(a.constant && is_written(a)) << a.name;
+  }
   // Every workload here touches each array once; the floor counts nothing that is not there (8: rounded terms).
   EXPECT_NEAR(instance.bytes, bytes, 8);
   EXPECT_GE(instance.operations, 0);
@@ -280,8 +284,8 @@ TEST_P(EveryWorkload, IsTheSameOnEveryMachine) {
       {"reduce random", 0xac461e5c809a0537},        {"saxpy random", 0x75bb2ece2e2dd4c8},
       {"sgemm random", 0xd4478ba64bd84dfa},         {"sobel random", 0x328a74b87d3f9d3c},
       {"spmv_csr diagonal", 0x1de5d2d30a11eaf3},    {"spmv_csr power_law", 0x4fbcdadf200b89d7},
-      {"spmv_csr random", 0x5c031fa37f1a4b8f},
-
+      {"spmv_csr random", 0x5c031fa37f1a4b8f},      {"spmv_jds diagonal", 0x2fffae122e391bbe},
+      {"spmv_jds power_law", 0x7c0d517791e964a1},   {"spmv_jds random", 0x4231d4e3d6ac087d},
       {"stencil random", 0x91a3ed692ae3a516},       {"transpose random", 0xcfdae00d7d433502},
       {"vector_add random", 0xa15f5e8e9ef0e6bb},
   };
@@ -787,6 +791,59 @@ TEST(Nbody, MovesEveryBodyByItsNewVelocity) {
   const float step = floats(instance, "step")[0];
   for (std::size_t i = 0; i < body.size(); ++i) {
     ASSERT_NEAR(moved[i], i % 4 == 3 ? body[i] : body[i] + step * velocity[i], 1e-6) << i;
+  }
+}
+
+TEST(SpmvJds, HasWellFormedDiagonals) {
+  for (const std::string& input : find("spmv_jds").inputs) {
+    Instance instance = tiny("spmv_jds", input);
+    const int rows = integer(instance, "rows");
+    const auto length = argument(instance, "length").as<std::int32_t>();
+    const auto diagonal = argument(instance, "diagonal").as<std::int32_t>();
+    const auto column = argument(instance, "column").as<std::int32_t>();
+    ASSERT_TRUE(std::ranges::is_sorted(length, std::greater<>())) << input;
+    ASSERT_EQ(length.front(), static_cast<std::int32_t>(diagonal.size()));
+    std::int32_t at = 0;
+    for (std::size_t d = 0; d < diagonal.size(); ++d) {
+      ASSERT_EQ(diagonal[d], at);
+      at += static_cast<std::int32_t>(
+          std::ranges::count_if(length, [&](int l) { return l > static_cast<std::int32_t>(d); }));
+    }
+    ASSERT_EQ(at, static_cast<std::int32_t>(column.size()));
+    for (int row = 0; row < rows; ++row) {
+      for (int d = 0; d < length[row]; ++d) {
+        ASSERT_GE(column[diagonal[d] + row], d == 0 ? 0 : column[diagonal[d - 1] + row] + 1);
+        ASSERT_LT(column[diagonal[d] + row], rows);
+      }
+    }
+  }
+}
+
+TEST(SpmvJds, AgreesWithAProductComputedByHand) {
+  Instance instance = tiny("spmv_jds");
+  // Sorted by length: 5 6 7, then 1 0 2, then 0 3 0.
+  set<std::int32_t>(instance, "length", {3, 2, 1});
+  set<std::int32_t>(instance, "diagonal", {0, 3, 5});
+  set<std::int32_t>(instance, "column", {0, 0, 1, 1, 2, 2});
+  set<float>(instance, "value", {5, 1, 3, 6, 2, 7});
+  set<float>(instance, "x", {10, 20, 30});
+  set<float>(instance, "y", {0, 0, 0});
+  find("spmv_jds").reference(instance);
+  expect_values(instance, "y", {380, 70, 60});
+}
+
+// The same matrix by rows: equal numbers everywhere make the order of its elements no matter.
+TEST(SpmvJds, OfOnesIsThatOfCompressedRowsSorted) {
+  for (const std::string& input : find("spmv_jds").inputs) {
+    Instance jagged = tiny("spmv_jds", input), rows = tiny("spmv_csr", input);
+    for (Instance* instance : {&jagged, &rows}) std::ranges::fill(floats(*instance, "value"), 1.0f);
+    std::ranges::fill(floats(jagged, "x"), 1.0f);
+    std::ranges::fill(floats(rows, "x"), 1.0f);
+    find("spmv_jds").reference(jagged);
+    find("spmv_csr").reference(rows);
+    const auto expected = floats(rows, "y");
+    std::ranges::sort(expected, std::greater<>());
+    ASSERT_TRUE(std::ranges::equal(floats(jagged, "y"), expected)) << input;
   }
 }
 
