@@ -17,7 +17,8 @@ namespace heddle::workloads {
   X(stencil)                \
   X(sobel)                  \
   X(nbody)                  \
-  X(spmv_jds)
+  X(spmv_jds)               \
+  X(cutcp)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

@@ -121,6 +121,9 @@ const std::vector<Mutation> mutations = {
     {"spmv_jds", "constant", "if (row < rows)", ""},
     {"spmv_jds", "local", "if (row < rows)", ""},
     {"spmv_jds", "prefetching", "if (row < rows)", ""},
+    {"cutcp", "base", "x < nx && y < ny && z < nz", "x < nx && y < ny"},
+    {"cutcp", "coarse", "if (z0 + k < nz) ", ""},
+    {"cutcp", "tiled_coarse", "if (x < nx && y < ny && z0 + k < nz) ", ""},
 };
 
 TEST_P(EveryWorkload, ShowsThatAKernelLeavesItsBounds) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -280,14 +281,14 @@ std::uint64_t hash_of(const Instance& instance) {
 // Taken on Arm with g++ 12; another machine, compiler or option must make the same inputs.
 TEST_P(EveryWorkload, IsTheSameOnEveryMachine) {
   const std::map<std::string, std::uint64_t> hashes = {
-      {"black_scholes random", 0x89d4a6be925a92a0}, {"nbody random", 0xda97c75549259f48},
-      {"reduce random", 0xac461e5c809a0537},        {"saxpy random", 0x75bb2ece2e2dd4c8},
-      {"sgemm random", 0xd4478ba64bd84dfa},         {"sobel random", 0x328a74b87d3f9d3c},
-      {"spmv_csr diagonal", 0x1de5d2d30a11eaf3},    {"spmv_csr power_law", 0x4fbcdadf200b89d7},
-      {"spmv_csr random", 0x5c031fa37f1a4b8f},      {"spmv_jds diagonal", 0x2fffae122e391bbe},
-      {"spmv_jds power_law", 0x7c0d517791e964a1},   {"spmv_jds random", 0x4231d4e3d6ac087d},
-      {"stencil random", 0x91a3ed692ae3a516},       {"transpose random", 0xcfdae00d7d433502},
-      {"vector_add random", 0xa15f5e8e9ef0e6bb},
+      {"black_scholes random", 0x89d4a6be925a92a0}, {"cutcp random", 0x4a720f3b394d035c},
+      {"nbody random", 0xda97c75549259f48},         {"reduce random", 0xac461e5c809a0537},
+      {"saxpy random", 0x75bb2ece2e2dd4c8},         {"sgemm random", 0xd4478ba64bd84dfa},
+      {"sobel random", 0x328a74b87d3f9d3c},         {"spmv_csr diagonal", 0x1de5d2d30a11eaf3},
+      {"spmv_csr power_law", 0x4fbcdadf200b89d7},   {"spmv_csr random", 0x5c031fa37f1a4b8f},
+      {"spmv_jds diagonal", 0x2fffae122e391bbe},    {"spmv_jds power_law", 0x7c0d517791e964a1},
+      {"spmv_jds random", 0x4231d4e3d6ac087d},      {"stencil random", 0x91a3ed692ae3a516},
+      {"transpose random", 0xcfdae00d7d433502},     {"vector_add random", 0xa15f5e8e9ef0e6bb},
   };
   const std::string name = workload().name + " " + GetParam().input;
   const auto known = hashes.find(name);
@@ -845,6 +846,76 @@ TEST(SpmvJds, OfOnesIsThatOfCompressedRowsSorted) {
     std::ranges::sort(expected, std::greater<>());
     ASSERT_TRUE(std::ranges::equal(floats(jagged, "y"), expected)) << input;
   }
+}
+
+// Atoms 3 and 5 away, of a cut-off of 5; another one that is 4 away along y.
+TEST(Cutcp, AgreesWithAPotentialComputedByHand) {
+  Instance instance = tiny("cutcp");
+  const int nx = integer(instance, "nx"), ny = integer(instance, "ny");
+  set<std::int32_t>(instance, "cutoff", {5});
+  set<float>(instance, "atom", {7, 10, 10, 2, 15, 10, 10, 1, 10, 14, 10, 3});
+  find("cutcp").reference(instance);
+  const double expected = 2 / 3.0 * std::pow(1 - 9 / 25.0, 2) + 3 / 4.0 * std::pow(1 - 16 / 25.0, 2);
+  EXPECT_FLOAT_EQ(floats(instance, "potential")[10 + nx * (10 + ny * 10)], static_cast<float>(expected));
+}
+
+TEST(Cutcp, IsZeroOutOfReachAndTheSameAllAroundAnAtom) {
+  Instance instance = tiny("cutcp");
+  const int nx = integer(instance, "nx"), ny = integer(instance, "ny"), nz = integer(instance, "nz");
+  const int cutoff = integer(instance, "cutoff");
+  set<float>(instance, "atom", {18.5f, 10.5f, 9.5f, 1});
+  find("cutcp").reference(instance);
+  const auto potential = floats(instance, "potential");
+  auto at = [&](int x, int y, int z) { return potential[x + nx * (y + ny * z)]; };
+  int reached = 0;
+  for (int z = 0; z < nz; ++z) {
+    for (int y = 0; y < ny; ++y) {
+      for (int x = 0; x < nx; ++x) {
+        const double distance = std::hypot(x - 18.5, y - 10.5, z - 9.5);
+        ASSERT_EQ(at(x, y, z) > 0, distance < cutoff) << x << " " << y << " " << z;
+        reached += distance < cutoff;
+        ASSERT_EQ(at(x, y, z), at(37 - x < nx ? 37 - x : x, 21 - y < ny ? 21 - y : y, 19 - z < nz ? 19 - z : z));
+      }
+    }
+  }
+  EXPECT_GT(reached, 5000);
+  EXPECT_LT(reached, nx * ny * nz);
+}
+
+TEST(Cutcp, KeepsEveryAtomInItsBin) {
+  Instance instance = tiny("cutcp");
+  const auto start = argument(instance, "bin_start").as<std::int32_t>();
+  const auto atom = floats(instance, "atom");
+  const int bin = integer(instance, "bin");
+  const int bins_x = integer(instance, "bins_x"), bins_y = integer(instance, "bins_y");
+  const int border = integer(instance, "cutoff") / bin;
+  EXPECT_EQ(start.front(), 0);
+  EXPECT_EQ(4 * static_cast<std::size_t>(start.back()), atom.size());
+  for (std::size_t b = 0; b + 1 < start.size(); ++b) {
+    for (int i = start[b]; i < start[b + 1]; ++i) {
+      int place[3];
+      for (int d = 0; d < 3; ++d) place[d] = border + static_cast<int>(atom[4 * i + d]) / bin;
+      ASSERT_EQ(static_cast<std::size_t>(place[0] + bins_x * (place[1] + bins_y * place[2])), b);
+    }
+  }
+}
+
+TEST(Cutcp, ShowsAnAtomLeftOutOfNearlyEverySum) {
+  Instance expected = tiny("cutcp");
+  Instance actual = expected;
+  find("cutcp").reference(expected);
+  std::size_t reached = 0, shown = 0;
+  for (std::size_t left_out = 3; left_out < floats(actual, "atom").size(); left_out += 40) {
+    const float charge = std::exchange(floats(actual, "atom")[left_out], 0.0f);
+    find("cutcp").reference(actual);
+    floats(actual, "atom")[left_out] = charge;
+    const auto want = floats(expected, "potential"), got = floats(actual, "potential");
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      reached += got[i] != want[i];
+      shown += want[i] - got[i] > expected.tolerance.absolute + expected.tolerance.relative * want[i];
+    }
+  }
+  EXPECT_GE(shown, reached * 95 / 100);
 }
 
 }  // namespace
