@@ -18,7 +18,8 @@ namespace heddle::workloads {
   X(sobel)                  \
   X(nbody)                  \
   X(spmv_jds)               \
-  X(cutcp)
+  X(cutcp)                  \
+  X(kmeans)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

@@ -124,6 +124,11 @@ const std::vector<Mutation> mutations = {
     {"cutcp", "base", "x < nx && y < ny && z < nz", "x < nx && y < ny"},
     {"cutcp", "coarse", "if (z0 + k < nz) ", ""},
     {"cutcp", "tiled_coarse", "if (x < nx && y < ny && z0 + k < nz) ", ""},
+    {"kmeans", "base", "if (i < points)", ""},
+    {"kmeans", "constant", "if (i < points)", ""},
+    {"kmeans", "local", "if (i < points)", ""},
+    {"kmeans", "blocked", "if (i < points)", ""},
+    {"kmeans", "coarse", "if (first + 64 * k < points) ", ""},
 };
 
 TEST_P(EveryWorkload, ShowsThatAKernelLeavesItsBounds) {

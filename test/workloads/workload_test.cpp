@@ -189,11 +189,15 @@ TEST_P(EveryWorkload, RejectsOneWrongElement) {
   for (std::size_t k = 0; k < expected.arguments.size(); ++k) {
     if (!is_written(expected.arguments[k])) continue;
     Instance actual = expected;
-    ASSERT_EQ(actual.arguments[k].element, Element::f32);
-    float& last = actual.arguments[k].as<float>().back();
-    const float allowed =
-        static_cast<float>(expected.tolerance.absolute + expected.tolerance.relative * std::abs(last));
-    last = std::nextafter(last + 2 * allowed, INFINITY);
+    if (actual.arguments[k].element == Element::f32) {
+      float& last = actual.arguments[k].as<float>().back();
+      const float allowed =
+          static_cast<float>(expected.tolerance.absolute + expected.tolerance.relative * std::abs(last));
+      last = std::nextafter(last + 2 * allowed, INFINITY);
+    } else {
+      ASSERT_EQ(actual.arguments[k].element, Element::i32);
+      ++actual.arguments[k].as<std::int32_t>().back();
+    }
     const auto wrong = compare(workload(), expected, actual);
     ASSERT_TRUE(wrong.has_value()) << expected.arguments[k].name;
     EXPECT_NE(wrong->find(expected.arguments[k].name), std::string::npos) << *wrong;
@@ -282,13 +286,14 @@ std::uint64_t hash_of(const Instance& instance) {
 TEST_P(EveryWorkload, IsTheSameOnEveryMachine) {
   const std::map<std::string, std::uint64_t> hashes = {
       {"black_scholes random", 0x89d4a6be925a92a0}, {"cutcp random", 0x4a720f3b394d035c},
-      {"nbody random", 0xda97c75549259f48},         {"reduce random", 0xac461e5c809a0537},
-      {"saxpy random", 0x75bb2ece2e2dd4c8},         {"sgemm random", 0xd4478ba64bd84dfa},
-      {"sobel random", 0x328a74b87d3f9d3c},         {"spmv_csr diagonal", 0x1de5d2d30a11eaf3},
-      {"spmv_csr power_law", 0x4fbcdadf200b89d7},   {"spmv_csr random", 0x5c031fa37f1a4b8f},
-      {"spmv_jds diagonal", 0x2fffae122e391bbe},    {"spmv_jds power_law", 0x7c0d517791e964a1},
-      {"spmv_jds random", 0x4231d4e3d6ac087d},      {"stencil random", 0x91a3ed692ae3a516},
-      {"transpose random", 0xcfdae00d7d433502},     {"vector_add random", 0xa15f5e8e9ef0e6bb},
+      {"kmeans random", 0x13e0a60801b2c9e7},        {"nbody random", 0xda97c75549259f48},
+      {"reduce random", 0xac461e5c809a0537},        {"saxpy random", 0x75bb2ece2e2dd4c8},
+      {"sgemm random", 0xd4478ba64bd84dfa},         {"sobel random", 0x328a74b87d3f9d3c},
+      {"spmv_csr diagonal", 0x1de5d2d30a11eaf3},    {"spmv_csr power_law", 0x4fbcdadf200b89d7},
+      {"spmv_csr random", 0x5c031fa37f1a4b8f},      {"spmv_jds diagonal", 0x2fffae122e391bbe},
+      {"spmv_jds power_law", 0x7c0d517791e964a1},   {"spmv_jds random", 0x4231d4e3d6ac087d},
+      {"stencil random", 0x91a3ed692ae3a516},       {"transpose random", 0xcfdae00d7d433502},
+      {"vector_add random", 0xa15f5e8e9ef0e6bb},
   };
   const std::string name = workload().name + " " + GetParam().input;
   const auto known = hashes.find(name);
@@ -916,6 +921,49 @@ TEST(Cutcp, ShowsAnAtomLeftOutOfNearlyEverySum) {
     }
   }
   EXPECT_GE(shown, reached * 95 / 100);
+}
+
+TEST(Kmeans, AgreesWithPointsAssignedByHand) {
+  Instance instance = tiny("kmeans");
+  set<std::int32_t>(instance, "points", {4});
+  set<std::int32_t>(instance, "features", {2});
+  set<std::int32_t>(instance, "centres", {3});
+  set<float>(instance, "feature", {0, 9, 5, 1, 0, 9, 5, 8});  // (0, 0), (9, 9), (5, 5), (1, 8)
+  set<float>(instance, "centre", {10, 10, 0, 0, 0, 10});
+  set<std::int32_t>(instance, "nearest", {-1, -1, -1, -1});
+  find("kmeans").reference(instance);
+  const auto nearest = argument(instance, "nearest").as<std::int32_t>();
+  EXPECT_EQ(std::vector<int>(nearest.begin(), nearest.end()), (std::vector<int>{1, 0, 0, 2}));  // the third by order
+}
+
+TEST(Kmeans, FindsEveryCentreAtItself) {
+  Instance instance = tiny("kmeans");
+  const int points = integer(instance, "points"), features = integer(instance, "features"),
+            centres = integer(instance, "centres");
+  const auto feature = floats(instance, "feature"), centre = floats(instance, "centre");
+  for (int i = 0; i < points; ++i) {
+    for (int f = 0; f < features; ++f) feature[f * points + i] = centre[i % centres * features + f];
+  }
+  find("kmeans").reference(instance);
+  const auto nearest = argument(instance, "nearest").as<std::int32_t>();
+  for (int i = 0; i < points; ++i) ASSERT_EQ(nearest[i], i % centres);
+}
+
+TEST(Kmeans, IsDecidedByEveryFeatureAndEveryCentre) {
+  const Workload& w = find("kmeans");
+  Instance expected = tiny("kmeans");
+  w.reference(expected);
+  const int points = integer(expected, "points"), features = integer(expected, "features"),
+            centres = integer(expected, "centres");
+  for (int f = 0; f < features; ++f) {
+    Instance actual = tiny("kmeans");
+    std::ranges::fill(floats(actual, "feature").subspan(f * points, points), 0.0f);
+    for (int c = 0; c < centres; ++c) floats(actual, "centre")[c * features + f] = 0;
+    w.reference(actual);
+    EXPECT_NE(argument(actual, "nearest").bytes, argument(expected, "nearest").bytes) << "without feature " << f;
+  }
+  const auto nearest = argument(expected, "nearest").as<std::int32_t>();
+  for (int c = 0; c < centres; ++c) EXPECT_NE(std::ranges::count(nearest, c), 0) << "centre " << c;
 }
 
 }  // namespace
