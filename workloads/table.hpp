@@ -19,7 +19,8 @@ namespace heddle::workloads {
   X(nbody)                  \
   X(spmv_jds)               \
   X(cutcp)                  \
-  X(kmeans)
+  X(kmeans)                 \
+  X(particle_filter)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

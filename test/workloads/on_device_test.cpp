@@ -129,6 +129,10 @@ const std::vector<Mutation> mutations = {
     {"kmeans", "local", "if (i < points)", ""},
     {"kmeans", "blocked", "if (i < points)", ""},
     {"kmeans", "coarse", "if (first + 64 * k < points) ", ""},
+    {"particle_filter", "base", "if (i < n)", ""},
+    {"particle_filter", "counting", "if (i < n)", ""},
+    {"particle_filter", "local", "? cumulative[first + lane] : INFINITY", "? cumulative[first + lane] : 0.0f"},
+    {"particle_filter", "coarse", "if (first + 64 * k < n)", ""},
 };
 
 TEST_P(EveryWorkload, ShowsThatAKernelLeavesItsBounds) {

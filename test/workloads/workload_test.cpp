@@ -285,15 +285,15 @@ std::uint64_t hash_of(const Instance& instance) {
 // Taken on Arm with g++ 12; another machine, compiler or option must make the same inputs.
 TEST_P(EveryWorkload, IsTheSameOnEveryMachine) {
   const std::map<std::string, std::uint64_t> hashes = {
-      {"black_scholes random", 0x89d4a6be925a92a0}, {"cutcp random", 0x4a720f3b394d035c},
-      {"kmeans random", 0x13e0a60801b2c9e7},        {"nbody random", 0xda97c75549259f48},
-      {"reduce random", 0xac461e5c809a0537},        {"saxpy random", 0x75bb2ece2e2dd4c8},
-      {"sgemm random", 0xd4478ba64bd84dfa},         {"sobel random", 0x328a74b87d3f9d3c},
-      {"spmv_csr diagonal", 0x1de5d2d30a11eaf3},    {"spmv_csr power_law", 0x4fbcdadf200b89d7},
-      {"spmv_csr random", 0x5c031fa37f1a4b8f},      {"spmv_jds diagonal", 0x2fffae122e391bbe},
-      {"spmv_jds power_law", 0x7c0d517791e964a1},   {"spmv_jds random", 0x4231d4e3d6ac087d},
-      {"stencil random", 0x91a3ed692ae3a516},       {"transpose random", 0xcfdae00d7d433502},
-      {"vector_add random", 0xa15f5e8e9ef0e6bb},
+      {"black_scholes random", 0x89d4a6be925a92a0},   {"cutcp random", 0x4a720f3b394d035c},
+      {"kmeans random", 0x13e0a60801b2c9e7},          {"nbody random", 0xda97c75549259f48},
+      {"particle_filter random", 0x08f53a9f58cd8ede}, {"reduce random", 0xac461e5c809a0537},
+      {"saxpy random", 0x75bb2ece2e2dd4c8},           {"sgemm random", 0xd4478ba64bd84dfa},
+      {"sobel random", 0x328a74b87d3f9d3c},           {"spmv_csr diagonal", 0x1de5d2d30a11eaf3},
+      {"spmv_csr power_law", 0x4fbcdadf200b89d7},     {"spmv_csr random", 0x5c031fa37f1a4b8f},
+      {"spmv_jds diagonal", 0x2fffae122e391bbe},      {"spmv_jds power_law", 0x7c0d517791e964a1},
+      {"spmv_jds random", 0x4231d4e3d6ac087d},        {"stencil random", 0x91a3ed692ae3a516},
+      {"transpose random", 0xcfdae00d7d433502},       {"vector_add random", 0xa15f5e8e9ef0e6bb},
   };
   const std::string name = workload().name + " " + GetParam().input;
   const auto known = hashes.find(name);
@@ -964,6 +964,40 @@ TEST(Kmeans, IsDecidedByEveryFeatureAndEveryCentre) {
   }
   const auto nearest = argument(expected, "nearest").as<std::int32_t>();
   for (int c = 0; c < centres; ++c) EXPECT_NE(std::ranges::count(nearest, c), 0) << "centre " << c;
+}
+
+TEST(ParticleFilter, AgreesWithPlacesFoundByHand) {
+  Instance instance = tiny("particle_filter");
+  set<float>(instance, "cumulative", {0.25f, 0.25f, 0.75f, 0.875f});
+  set<float>(instance, "draw", {0.25f, 0.5f, 0.75f, 1});  // the last one beyond all
+  set<float>(instance, "x", {1, 2, 3, 4});
+  set<float>(instance, "y", {5, 6, 7, 8});
+  for (const char* name : {"new_x", "new_y"}) set<float>(instance, name, std::vector<float>(4));
+  find("particle_filter").reference(instance);
+  expect_values(instance, "new_x", {1, 3, 3, 4});
+  expect_values(instance, "new_y", {5, 7, 7, 8});
+}
+
+TEST(ParticleFilter, KeepsParticlesOfEqualWeight) {
+  Instance instance = tiny("particle_filter");
+  const int n = integer(instance, "n");
+  for (int i = 0; i < n; ++i) {
+    floats(instance, "cumulative")[i] = static_cast<float>(i + 1) / static_cast<float>(n);
+    floats(instance, "draw")[i] = (static_cast<float>(i) + 0.5f) / static_cast<float>(n);
+  }
+  find("particle_filter").reference(instance);
+  EXPECT_EQ(argument(instance, "new_x").bytes, argument(instance, "x").bytes);
+  EXPECT_EQ(argument(instance, "new_y").bytes, argument(instance, "y").bytes);
+}
+
+TEST(ParticleFilter, HasDrawsAndWeightsThatDoNotFall) {
+  for (Size size : {Size::tiny, Size::normal}) {
+    Instance instance = make(find("particle_filter"), size, "random", seed);
+    for (const char* name : {"cumulative", "draw"}) {
+      EXPECT_TRUE(std::ranges::is_sorted(floats(instance, name))) << name;
+      EXPECT_LE(floats(instance, name).back(), 1) << name;
+    }
+  }
 }
 
 }  // namespace
