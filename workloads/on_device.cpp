@@ -13,12 +13,14 @@ namespace {
 // What lies behind the end of every array, so that a kernel that leaves its bounds shows and harms nothing. Longer than
 // what any variant reaches without its guards at the tiny size: stencil's coarse_z 61 planes of 3,640 bytes, reduce's
 // serial 55,529 elements.
-constexpr std::size_t tail_size = 1 << 18;
+// Constant memory has no room for so much.
+std::size_t tail_size(const Argument& argument) { return argument.constant ? constant_tail_bytes : 1 << 18; }
 
 std::vector<std::byte> tail_of(const Argument& argument) {
-  if (argument.access != core::Access::read) return std::vector<std::byte>(tail_size, poison_byte);
-  if (argument.element == Element::f32) return std::vector<std::byte>(tail_size, std::byte{0xFF});  // not a number
-  const std::vector<std::int32_t> ones(tail_size / sizeof(std::int32_t), 1);  // as an index, inside any array
+  const std::size_t size = tail_size(argument);
+  if (argument.access != core::Access::read) return std::vector<std::byte>(size, poison_byte);
+  if (argument.element == Element::f32) return std::vector<std::byte>(size, std::byte{0xFF});  // not a number
+  const std::vector<std::int32_t> ones(size / sizeof(std::int32_t), 1);  // as an index, inside any array
   const auto bytes = std::as_bytes(std::span(ones));
   return {bytes.begin(), bytes.end()};
 }
@@ -65,7 +67,7 @@ core::Result<std::unique_ptr<OnDevice>> OnDevice::open(device::Device& device, c
       out->arguments_.push_back(device::Scalar(a.bytes));
       continue;
     }
-    auto buffer = device.allocate(a.bytes.size() + tail_size);
+    auto buffer = device.allocate(a.bytes.size() + tail_size(a));
     if (!buffer) return buffer.failure();
     out->arguments_.push_back(device::BufferArgument{buffer->get(), a.access});
     out->buffers_.push_back(std::move(*buffer));
@@ -151,7 +153,7 @@ core::Result<std::optional<std::string>> OnDevice::check(const Instance& expecte
   for (Argument& a : actual.arguments) {
     if (a.scalar) continue;
     device::Buffer& buffer = *buffers_[next++];
-    std::vector<std::byte> tail(tail_size);
+    std::vector<std::byte> tail(tail_size(a));
     auto copied = queue_->copy_out(a.bytes, buffer, 0);
     if (!copied) return copied.failure();
     if (auto done = (*copied)->wait(); !done) return done.failure();

@@ -71,6 +71,32 @@ kernel void sgemm_tiled_coarse(global const float* a, global const float* b, glo
 }
 )";
 
+// 16 results per work-item, side by side: a row of b is read as vectors, which suits a CPU. Rows and columns are not
+// checked: whole boxes of 64 x 16 only.
+const char* wide = R"(
+kernel void sgemm_wide(global const float* a, global const float* b, global float* c, int m, int n, int k) {
+  int column = get_global_id(0) * 16, row = get_global_id(1);
+  float16 sum = 0;
+  for (int i = 0; i < k; ++i) sum += a[row * k + i] * vload16(0, b + i * n + column);
+  vstore16(sum, 0, c + row * n + column);
+}
+)";
+
+// 16 results per work-item, one below the other: an element of b is read once for all, and neighbours still touch
+// neighbouring columns. Rows and columns are not checked: whole boxes of 64 x 64 only.
+const char* tall = R"(
+kernel void sgemm_tall(global const float* a, global const float* b, global float* c, int m, int n, int k) {
+  int column = get_global_id(0), row = get_global_id(1) * 16;
+  float sum[16];
+  for (int r = 0; r < 16; ++r) sum[r] = 0;
+  for (int i = 0; i < k; ++i) {
+    float x = b[i * n + column];
+    for (int r = 0; r < 16; ++r) sum[r] += a[(row + r) * k + i] * x;
+  }
+  for (int r = 0; r < 16; ++r) c[(row + r) * n + column] = sum[r];
+}
+)";
+
 // Tiny: one tile of the coarsened variant down and two across fit, and all edges are left over.
 constexpr int rows_of(Size size) { return size == Size::tiny ? 77 : size == Size::normal ? 512 : 4096; }
 constexpr int columns_of(Size size) { return size == Size::tiny ? 131 : size == Size::normal ? 768 : 4096; }
@@ -138,6 +164,18 @@ const Workload sgemm{
                   .source = tiled_coarse,
                   .entry = "sgemm_tiled_coarse",
                   .group = {16, 16, 1},
+                  .footprint = {{64, 64, 1}, false},  // 16 times the base's, as in the DySel paper
+                  .cut = core::Cut::by_offset},
+                 {.name = "wide",
+                  .source = wide,
+                  .entry = "sgemm_wide",
+                  .group = {4, 16, 1},
+                  .footprint = {{64, 16, 1}, false},
+                  .cut = core::Cut::by_offset},
+                 {.name = "tall",
+                  .source = tall,
+                  .entry = "sgemm_tall",
+                  .group = {64, 4, 1},
                   .footprint = {{64, 64, 1}, false},
                   .cut = core::Cut::by_offset}},
     .make = make,

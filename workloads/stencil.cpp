@@ -92,7 +92,66 @@ kernel void stencil_tiled_coarse(global const float* in, global float* out, floa
 }
 )";
 
-// Tiny: one box of the tiled variant fits along x and z, and all edges are left over. Large: 1 GB each way.
+// Neighbours along x and y come from local memory: a tile with a border of one, whose corners nobody needs.
+const char* tiled = R"(
+kernel void stencil_tiled(global const float* in, global float* out, float centre, float around, int nx, int ny,
+                          int nz) {
+  local float tile[6][34];
+  int lx = get_local_id(0), ly = get_local_id(1);
+  int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+  int plane = nx * ny;
+  int at = x + nx * y + plane * z;
+  bool there = x < nx && y < ny && z < nz;
+  if (there) {
+    tile[ly + 1][lx + 1] = in[at];
+    if (lx == 0 && x > 0) tile[ly + 1][0] = in[at - 1];
+    if (lx == 31 && x < nx - 1) tile[ly + 1][33] = in[at + 1];
+    if (ly == 0 && y > 0) tile[0][lx + 1] = in[at - nx];
+    if (ly == 3 && y < ny - 1) tile[5][lx + 1] = in[at + nx];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (there) {
+    float result = tile[ly + 1][lx + 1];
+    if (x > 0 && x < nx - 1 && y > 0 && y < ny - 1 && z > 0 && z < nz - 1) {
+      result = centre * result + around * (tile[ly + 1][lx] + tile[ly + 1][lx + 2] + tile[ly][lx + 1] +
+                                           tile[ly + 2][lx + 1] + in[at - plane] + in[at + plane]);
+    }
+    out[at] = result;
+  }
+}
+)";
+
+// A work-item walks 32 points along x, whose neighbours it holds in registers: one walk along the memory, as a CPU
+// likes it.
+const char* coarse_x = R"(
+kernel void stencil_coarse_x(global const float* in, global float* out, float centre, float around, int nx, int ny,
+                             int nz) {
+  int x0 = get_global_id(0) * 32, y = get_global_id(1), z = get_global_id(2);
+  if (y < ny && z < nz) {
+    int plane = nx * ny;
+    int first = x0 + nx * y + plane * z;
+    bool inside = y > 0 && y < ny - 1 && z > 0 && z < nz - 1;
+    float left = x0 > 0 && x0 < nx ? in[first - 1] : 0.0f;
+    float here = x0 < nx ? in[first] : 0.0f;
+    for (int k = 0; k < 32; ++k) {
+      int x = x0 + k, at = first + k;
+      if (x < nx) {
+        float right = x + 1 < nx ? in[at + 1] : 0.0f;
+        float result = here;
+        if (inside && x > 0 && x < nx - 1) {
+          result =
+              centre * here + around * (left + right + in[at - nx] + in[at + nx] + in[at - plane] + in[at + plane]);
+        }
+        out[at] = result;
+        left = here;
+        here = right;
+      }
+    }
+  }
+}
+)";
+
+// Tiny: one box of the tiled_coarse variant fits along x and z, and all edges are left over. Large: 1 GB each way.
 constexpr int width_of(Size size) { return size == Size::tiny ? 70 : size == Size::normal ? 256 : 1024; }
 constexpr int height_of(Size size) { return size == Size::tiny ? 13 : size == Size::normal ? 256 : 1024; }
 constexpr int depth_of(Size size) { return size == Size::tiny ? 67 : 256; }
@@ -164,6 +223,18 @@ const Workload stencil{
                   .entry = "stencil_tiled_coarse",
                   .group = {32, 4, 1},
                   .footprint = {{64, 4, 64}, false},  // 128 times
+                  .cut = core::Cut::by_offset},
+                 {.name = "tiled",
+                  .source = tiled,
+                  .entry = "stencil_tiled",
+                  .group = {32, 4, 1},
+                  .footprint = {{32, 4, 1}, true},
+                  .cut = core::Cut::by_offset},
+                 {.name = "coarse_x",
+                  .source = coarse_x,
+                  .entry = "stencil_coarse_x",
+                  .group = {2, 8, 4},
+                  .footprint = {{64, 8, 4}, true},
                   .cut = core::Cut::by_offset}},
     .make = make,
     .reference = reference,

@@ -16,7 +16,11 @@ namespace heddle::workloads {
   X(spmv_csr)               \
   X(stencil)                \
   X(sobel)                  \
-  X(nbody)
+  X(nbody)                  \
+  X(spmv_jds)               \
+  X(cutcp)                  \
+  X(kmeans)                 \
+  X(particle_filter)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

@@ -35,6 +35,7 @@ struct Argument {
   core::Access access = core::Access::read;  // what the kernel does to it
   Element element = Element::f32;
   std::vector<std::byte> bytes;
+  bool constant = false;  // some variants read it as `constant`: see fits_constant
 
   template <class T>
   std::span<T> as() {
@@ -109,12 +110,19 @@ constexpr Element element_of() {
 
 template <class T>
 Argument array(std::string name, core::Access access, std::size_t count) {
-  return {std::move(name), false, access, element_of<T>(), std::vector<std::byte>(count * sizeof(T))};
+  return {std::move(name), false, access, element_of<T>(), std::vector<std::byte>(count * sizeof(T)), false};
+}
+
+template <class T>
+Argument constant_array(std::string name, std::size_t count) {
+  Argument out = array<T>(std::move(name), core::Access::read, count);
+  out.constant = true;
+  return out;
 }
 
 template <class T>
 Argument scalar(std::string name, T value) {
-  Argument out{std::move(name), true, core::Access::read, element_of<T>(), std::vector<std::byte>(sizeof(T))};
+  Argument out{std::move(name), true, core::Access::read, element_of<T>(), std::vector<std::byte>(sizeof(T)), false};
   out.as<T>()[0] = value;
   return out;
 }
@@ -134,5 +142,10 @@ inline float uniform(std::mt19937_64& random, float low, float high) { return un
 constexpr bool fits(std::int64_t longest_array, std::int64_t all_arrays) {
   return longest_array <= std::numeric_limits<std::int32_t>::max() - 1'000'000 && 4 * all_arrays <= 4'000'000'000;
 }
+
+// What an array keeps to that some variants read as `constant`, which is 64 KB on every device: with what tests put
+// behind its end, and at every size.
+constexpr std::int64_t constant_tail_bytes = 4096;
+constexpr bool fits_constant(std::int64_t elements) { return 4 * elements + constant_tail_bytes <= 65'536; }
 
 }  // namespace heddle::workloads

@@ -39,7 +39,8 @@ std::vector<Case> workload_cases() {
         argument.kind = a.scalar ? CaseArgument::Kind::value : CaseArgument::Kind::buffer;
         argument.fixed = a.bytes;
         // Variants without a guard may read behind the end; what is there must be the same for all.
-        if (!a.scalar) argument.fixed.resize(a.bytes.size() + (1 << 18), std::byte{1});
+        if (!a.scalar)
+          argument.fixed.resize(a.bytes.size() + (a.constant ? workloads::constant_tail_bytes : 1 << 18), std::byte{1});
         c.arguments.push_back(argument);
       }
       out.push_back(std::move(c));

@@ -7,6 +7,7 @@
 #include <map>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -123,6 +124,10 @@ TEST_P(EveryWorkload, HasConsistentArguments) {
     bytes += static_cast<double>(a.bytes.size()) * (a.access == core::Access::read_write ? 2 : 1);
   }
   EXPECT_TRUE(writes);
+  for (const Argument& a : instance.arguments) {
+    EXPECT_TRUE(!a.constant || fits_constant(static_cast<std::int64_t>(a.bytes.size() / 4))) << a.name;
+    EXPECT_FALSE(a.constant && is_written(a)) << a.name;
+  }
   // Every workload here touches each array once; the floor counts nothing that is not there (8: rounded terms).
   EXPECT_NEAR(instance.bytes, bytes, 8);
   EXPECT_GE(instance.operations, 0);
@@ -184,11 +189,15 @@ TEST_P(EveryWorkload, RejectsOneWrongElement) {
   for (std::size_t k = 0; k < expected.arguments.size(); ++k) {
     if (!is_written(expected.arguments[k])) continue;
     Instance actual = expected;
-    ASSERT_EQ(actual.arguments[k].element, Element::f32);
-    float& last = actual.arguments[k].as<float>().back();
-    const float allowed =
-        static_cast<float>(expected.tolerance.absolute + expected.tolerance.relative * std::abs(last));
-    last = std::nextafter(last + 2 * allowed, INFINITY);
+    if (actual.arguments[k].element == Element::f32) {
+      float& last = actual.arguments[k].as<float>().back();
+      const float allowed =
+          static_cast<float>(expected.tolerance.absolute + expected.tolerance.relative * std::abs(last));
+      last = std::nextafter(last + 2 * allowed, INFINITY);
+    } else {
+      ASSERT_EQ(actual.arguments[k].element, Element::i32);
+      ++actual.arguments[k].as<std::int32_t>().back();
+    }
     const auto wrong = compare(workload(), expected, actual);
     ASSERT_TRUE(wrong.has_value()) << expected.arguments[k].name;
     EXPECT_NE(wrong->find(expected.arguments[k].name), std::string::npos) << *wrong;
@@ -276,12 +285,15 @@ std::uint64_t hash_of(const Instance& instance) {
 // Taken on Arm with g++ 12; another machine, compiler or option must make the same inputs.
 TEST_P(EveryWorkload, IsTheSameOnEveryMachine) {
   const std::map<std::string, std::uint64_t> hashes = {
-      {"black_scholes random", 0x89d4a6be925a92a0}, {"nbody random", 0xda97c75549259f48},
-      {"reduce random", 0xac461e5c809a0537},        {"saxpy random", 0x75bb2ece2e2dd4c8},
-      {"sgemm random", 0xd4478ba64bd84dfa},         {"sobel random", 0x328a74b87d3f9d3c},
-      {"spmv_csr diagonal", 0x1de5d2d30a11eaf3},    {"spmv_csr power_law", 0x4fbcdadf200b89d7},
-      {"spmv_csr random", 0x5c031fa37f1a4b8f},      {"stencil random", 0x91a3ed692ae3a516},
-      {"transpose random", 0xcfdae00d7d433502},     {"vector_add random", 0xa15f5e8e9ef0e6bb},
+      {"black_scholes random", 0x89d4a6be925a92a0},   {"cutcp random", 0x4a720f3b394d035c},
+      {"kmeans random", 0x13e0a60801b2c9e7},          {"nbody random", 0xda97c75549259f48},
+      {"particle_filter random", 0x08f53a9f58cd8ede}, {"reduce random", 0xac461e5c809a0537},
+      {"saxpy random", 0x75bb2ece2e2dd4c8},           {"sgemm random", 0xd4478ba64bd84dfa},
+      {"sobel random", 0x328a74b87d3f9d3c},           {"spmv_csr diagonal", 0x1de5d2d30a11eaf3},
+      {"spmv_csr power_law", 0x4fbcdadf200b89d7},     {"spmv_csr random", 0x5c031fa37f1a4b8f},
+      {"spmv_jds diagonal", 0x2fffae122e391bbe},      {"spmv_jds power_law", 0x7c0d517791e964a1},
+      {"spmv_jds random", 0x4231d4e3d6ac087d},        {"stencil random", 0x91a3ed692ae3a516},
+      {"transpose random", 0xcfdae00d7d433502},       {"vector_add random", 0xa15f5e8e9ef0e6bb},
   };
   const std::string name = workload().name + " " + GetParam().input;
   const auto known = hashes.find(name);
@@ -785,6 +797,206 @@ TEST(Nbody, MovesEveryBodyByItsNewVelocity) {
   const float step = floats(instance, "step")[0];
   for (std::size_t i = 0; i < body.size(); ++i) {
     ASSERT_NEAR(moved[i], i % 4 == 3 ? body[i] : body[i] + step * velocity[i], 1e-6) << i;
+  }
+}
+
+TEST(SpmvJds, HasWellFormedDiagonals) {
+  for (const std::string& input : find("spmv_jds").inputs) {
+    Instance instance = tiny("spmv_jds", input);
+    const int rows = integer(instance, "rows");
+    const auto length = argument(instance, "length").as<std::int32_t>();
+    const auto diagonal = argument(instance, "diagonal").as<std::int32_t>();
+    const auto column = argument(instance, "column").as<std::int32_t>();
+    ASSERT_TRUE(std::ranges::is_sorted(length, std::greater<>())) << input;
+    ASSERT_EQ(length.front(), static_cast<std::int32_t>(diagonal.size()));
+    std::int32_t at = 0;
+    for (std::size_t d = 0; d < diagonal.size(); ++d) {
+      ASSERT_EQ(diagonal[d], at);
+      at += static_cast<std::int32_t>(
+          std::ranges::count_if(length, [&](int l) { return l > static_cast<std::int32_t>(d); }));
+    }
+    ASSERT_EQ(at, static_cast<std::int32_t>(column.size()));
+    for (int row = 0; row < rows; ++row) {
+      for (int d = 0; d < length[row]; ++d) {
+        ASSERT_GE(column[diagonal[d] + row], d == 0 ? 0 : column[diagonal[d - 1] + row] + 1);
+        ASSERT_LT(column[diagonal[d] + row], rows);
+      }
+    }
+  }
+}
+
+TEST(SpmvJds, AgreesWithAProductComputedByHand) {
+  Instance instance = tiny("spmv_jds");
+  // Sorted by length: 5 6 7, then 1 0 2, then 0 3 0.
+  set<std::int32_t>(instance, "length", {3, 2, 1});
+  set<std::int32_t>(instance, "diagonal", {0, 3, 5});
+  set<std::int32_t>(instance, "column", {0, 0, 1, 1, 2, 2});
+  set<float>(instance, "value", {5, 1, 3, 6, 2, 7});
+  set<float>(instance, "x", {10, 20, 30});
+  set<float>(instance, "y", {0, 0, 0});
+  find("spmv_jds").reference(instance);
+  expect_values(instance, "y", {380, 70, 60});
+}
+
+// The same matrix by rows: equal numbers everywhere make the order of its elements no matter.
+TEST(SpmvJds, OfOnesIsThatOfCompressedRowsSorted) {
+  for (const std::string& input : find("spmv_jds").inputs) {
+    Instance jagged = tiny("spmv_jds", input), rows = tiny("spmv_csr", input);
+    for (Instance* instance : {&jagged, &rows}) std::ranges::fill(floats(*instance, "value"), 1.0f);
+    std::ranges::fill(floats(jagged, "x"), 1.0f);
+    std::ranges::fill(floats(rows, "x"), 1.0f);
+    find("spmv_jds").reference(jagged);
+    find("spmv_csr").reference(rows);
+    const auto expected = floats(rows, "y");
+    std::ranges::sort(expected, std::greater<>());
+    ASSERT_TRUE(std::ranges::equal(floats(jagged, "y"), expected)) << input;
+  }
+}
+
+// Atoms 3 and 5 away, of a cut-off of 5; another one that is 4 away along y.
+TEST(Cutcp, AgreesWithAPotentialComputedByHand) {
+  Instance instance = tiny("cutcp");
+  const int nx = integer(instance, "nx"), ny = integer(instance, "ny");
+  set<std::int32_t>(instance, "cutoff", {5});
+  set<float>(instance, "atom", {7, 10, 10, 2, 15, 10, 10, 1, 10, 14, 10, 3});
+  find("cutcp").reference(instance);
+  const double expected = 2 / 3.0 * std::pow(1 - 9 / 25.0, 2) + 3 / 4.0 * std::pow(1 - 16 / 25.0, 2);
+  EXPECT_FLOAT_EQ(floats(instance, "potential")[10 + nx * (10 + ny * 10)], static_cast<float>(expected));
+}
+
+TEST(Cutcp, IsZeroOutOfReachAndTheSameAllAroundAnAtom) {
+  Instance instance = tiny("cutcp");
+  const int nx = integer(instance, "nx"), ny = integer(instance, "ny"), nz = integer(instance, "nz");
+  const int cutoff = integer(instance, "cutoff");
+  set<float>(instance, "atom", {18.5f, 10.5f, 9.5f, 1});
+  find("cutcp").reference(instance);
+  const auto potential = floats(instance, "potential");
+  auto at = [&](int x, int y, int z) { return potential[x + nx * (y + ny * z)]; };
+  int reached = 0;
+  for (int z = 0; z < nz; ++z) {
+    for (int y = 0; y < ny; ++y) {
+      for (int x = 0; x < nx; ++x) {
+        const double distance = std::hypot(x - 18.5, y - 10.5, z - 9.5);
+        ASSERT_EQ(at(x, y, z) > 0, distance < cutoff) << x << " " << y << " " << z;
+        reached += distance < cutoff;
+        ASSERT_EQ(at(x, y, z), at(37 - x < nx ? 37 - x : x, 21 - y < ny ? 21 - y : y, 19 - z < nz ? 19 - z : z));
+      }
+    }
+  }
+  EXPECT_GT(reached, 5000);
+  EXPECT_LT(reached, nx * ny * nz);
+}
+
+TEST(Cutcp, KeepsEveryAtomInItsBin) {
+  Instance instance = tiny("cutcp");
+  const auto start = argument(instance, "bin_start").as<std::int32_t>();
+  const auto atom = floats(instance, "atom");
+  const int bin = integer(instance, "bin");
+  const int bins_x = integer(instance, "bins_x"), bins_y = integer(instance, "bins_y");
+  const int border = integer(instance, "cutoff") / bin;
+  EXPECT_EQ(start.front(), 0);
+  EXPECT_EQ(4 * static_cast<std::size_t>(start.back()), atom.size());
+  for (std::size_t b = 0; b + 1 < start.size(); ++b) {
+    for (int i = start[b]; i < start[b + 1]; ++i) {
+      int place[3];
+      for (int d = 0; d < 3; ++d) place[d] = border + static_cast<int>(atom[4 * i + d]) / bin;
+      ASSERT_EQ(static_cast<std::size_t>(place[0] + bins_x * (place[1] + bins_y * place[2])), b);
+    }
+  }
+}
+
+TEST(Cutcp, ShowsAnAtomLeftOutOfNearlyEverySum) {
+  Instance expected = tiny("cutcp");
+  Instance actual = expected;
+  find("cutcp").reference(expected);
+  std::size_t reached = 0, shown = 0;
+  for (std::size_t left_out = 3; left_out < floats(actual, "atom").size(); left_out += 40) {
+    const float charge = std::exchange(floats(actual, "atom")[left_out], 0.0f);
+    find("cutcp").reference(actual);
+    floats(actual, "atom")[left_out] = charge;
+    const auto want = floats(expected, "potential"), got = floats(actual, "potential");
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      reached += got[i] != want[i];
+      shown += want[i] - got[i] > expected.tolerance.absolute + expected.tolerance.relative * want[i];
+    }
+  }
+  EXPECT_GE(shown, reached * 95 / 100);
+}
+
+TEST(Kmeans, AgreesWithPointsAssignedByHand) {
+  Instance instance = tiny("kmeans");
+  set<std::int32_t>(instance, "points", {4});
+  set<std::int32_t>(instance, "features", {2});
+  set<std::int32_t>(instance, "centres", {3});
+  set<float>(instance, "feature", {0, 9, 5, 1, 0, 9, 5, 8});  // (0, 0), (9, 9), (5, 5), (1, 8)
+  set<float>(instance, "centre", {10, 10, 0, 0, 0, 10});
+  set<std::int32_t>(instance, "nearest", {-1, -1, -1, -1});
+  find("kmeans").reference(instance);
+  const auto nearest = argument(instance, "nearest").as<std::int32_t>();
+  EXPECT_EQ(std::vector<int>(nearest.begin(), nearest.end()), (std::vector<int>{1, 0, 0, 2}));  // the third by order
+}
+
+TEST(Kmeans, FindsEveryCentreAtItself) {
+  Instance instance = tiny("kmeans");
+  const int points = integer(instance, "points"), features = integer(instance, "features"),
+            centres = integer(instance, "centres");
+  const auto feature = floats(instance, "feature"), centre = floats(instance, "centre");
+  for (int i = 0; i < points; ++i) {
+    for (int f = 0; f < features; ++f) feature[f * points + i] = centre[i % centres * features + f];
+  }
+  find("kmeans").reference(instance);
+  const auto nearest = argument(instance, "nearest").as<std::int32_t>();
+  for (int i = 0; i < points; ++i) ASSERT_EQ(nearest[i], i % centres);
+}
+
+TEST(Kmeans, IsDecidedByEveryFeatureAndEveryCentre) {
+  const Workload& w = find("kmeans");
+  Instance expected = tiny("kmeans");
+  w.reference(expected);
+  const int points = integer(expected, "points"), features = integer(expected, "features"),
+            centres = integer(expected, "centres");
+  for (int f = 0; f < features; ++f) {
+    Instance actual = tiny("kmeans");
+    std::ranges::fill(floats(actual, "feature").subspan(f * points, points), 0.0f);
+    for (int c = 0; c < centres; ++c) floats(actual, "centre")[c * features + f] = 0;
+    w.reference(actual);
+    EXPECT_NE(argument(actual, "nearest").bytes, argument(expected, "nearest").bytes) << "without feature " << f;
+  }
+  const auto nearest = argument(expected, "nearest").as<std::int32_t>();
+  for (int c = 0; c < centres; ++c) EXPECT_NE(std::ranges::count(nearest, c), 0) << "centre " << c;
+}
+
+TEST(ParticleFilter, AgreesWithPlacesFoundByHand) {
+  Instance instance = tiny("particle_filter");
+  set<float>(instance, "cumulative", {0.25f, 0.25f, 0.75f, 0.875f});
+  set<float>(instance, "draw", {0.25f, 0.5f, 0.75f, 1});  // the last one beyond all
+  set<float>(instance, "x", {1, 2, 3, 4});
+  set<float>(instance, "y", {5, 6, 7, 8});
+  for (const char* name : {"new_x", "new_y"}) set<float>(instance, name, std::vector<float>(4));
+  find("particle_filter").reference(instance);
+  expect_values(instance, "new_x", {1, 3, 3, 4});
+  expect_values(instance, "new_y", {5, 7, 7, 8});
+}
+
+TEST(ParticleFilter, KeepsParticlesOfEqualWeight) {
+  Instance instance = tiny("particle_filter");
+  const int n = integer(instance, "n");
+  for (int i = 0; i < n; ++i) {
+    floats(instance, "cumulative")[i] = static_cast<float>(i + 1) / static_cast<float>(n);
+    floats(instance, "draw")[i] = (static_cast<float>(i) + 0.5f) / static_cast<float>(n);
+  }
+  find("particle_filter").reference(instance);
+  EXPECT_EQ(argument(instance, "new_x").bytes, argument(instance, "x").bytes);
+  EXPECT_EQ(argument(instance, "new_y").bytes, argument(instance, "y").bytes);
+}
+
+TEST(ParticleFilter, HasDrawsAndWeightsThatDoNotFall) {
+  for (Size size : {Size::tiny, Size::normal}) {
+    Instance instance = make(find("particle_filter"), size, "random", seed);
+    for (const char* name : {"cumulative", "draw"}) {
+      EXPECT_TRUE(std::ranges::is_sorted(floats(instance, name))) << name;
+      EXPECT_LE(floats(instance, name).back(), 1) << name;
+    }
   }
 }
 
