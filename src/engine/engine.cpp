@@ -38,6 +38,37 @@ std::int64_t divisor(std::int64_t items, std::int64_t most) {
   return 1;
 }
 
+// The groups of a launch as its kernel requires, the program says or, where neither does, as fits.
+core::Grid grid_of(const Request& request) {
+  const Kernel& kernel = *request.kernel;
+  const auto* facts = kernel.facts();
+  std::int64_t most = 256;  // more rarely helps, and every device takes it
+  for (const Built& built : kernel.built) {
+    if (built.original) most = std::min(most, built.original->limits().group);
+  }
+  core::Grid grid;
+  grid.dimensions = request.dimensions;
+  grid.offset = request.offset;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t items = request.items[d];
+    std::int64_t& local = grid.local[d];
+    if (facts && !facts->required_group.empty())
+      local = facts->required_group[d];
+    else if (request.group[d] > 0)
+      local = request.group[d];
+    else
+      local = divisor(items, most), most /= local;
+    if (request.group[d] > 0 && request.group[d] != local)
+      throw UsageError(fmt::format("kernel '{}': groups of {} in dimension {}; its source requires {}",
+                                   kernel.source().name, request.group[d], d, local));
+    if (items % local != 0)
+      throw UsageError(fmt::format("kernel '{}': {} work-items in dimension {} are no multiple of its group of {}",
+                                   kernel.source().name, items, d, local));
+    grid.groups[d] = items / local;
+  }
+  return grid;
+}
+
 // Only where a text asks which compiler reads it does what it says depend on the device.
 bool asks_for_compiler(const std::string& text) {
   return text.find("#if") != std::string::npos || text.find("# if") != std::string::npos ||
@@ -220,7 +251,9 @@ void Engine::build() {
       kernel->built[member] = std::move(built);
     std::vector<std::shared_ptr<Launch>> waiting;
     for (const auto& launch : active_) {
-      if (launch->request.kernel == kernel) waiting.push_back(launch);
+      const auto& ways = launch->ways;
+      if (std::any_of(ways.begin(), ways.end(), [&kernel = kernel](const Way& w) { return w.kernel == kernel; }))
+        waiting.push_back(launch);
     }
     for (const auto& launch : waiting) turn(launch);
   }
@@ -274,50 +307,33 @@ void Engine::check(const Request& request) const {
   }
 }
 
-// Group size, grid and shape.
+// Ways, each with its group size, grid and shape.
 void Engine::bind(Launch& launch) {
   Request& request = launch.request;
-  const Kernel& kernel = *request.kernel;
-  const auto* facts = kernel.facts();
-  std::int64_t most = 256;  // more rarely helps, and every device takes it
-  for (const Built& built : kernel.built) {
-    if (built.original) most = std::min(most, built.original->limits().group);
-  }
-  launch.grid.dimensions = request.dimensions;
-  launch.grid.offset = request.offset;
   for (std::size_t d = 0; d < 3; ++d) {
-    const std::int64_t items = request.items[d];
-    if (items < 1)
-      throw UsageError(fmt::format("kernel '{}': {} work-items in dimension {}; at least 1 expected",
-                                   kernel.source().name, items, d));
-    std::int64_t& local = launch.grid.local[d];
-    if (facts && !facts->required_group.empty())
-      local = facts->required_group[d];
-    else if (request.group[d] > 0)
-      local = request.group[d];
-    else
-      local = divisor(items, most), most /= local;
-    if (request.group[d] > 0 && request.group[d] != local)
-      throw UsageError(fmt::format("kernel '{}': groups of {} in dimension {}; its source requires {}",
-                                   kernel.source().name, request.group[d], d, local));
-    if (items % local != 0)
-      throw UsageError(fmt::format("kernel '{}': {} work-items in dimension {} are no multiple of its group of {}",
-                                   kernel.source().name, items, d, local));
-    launch.grid.groups[d] = items / local;
+    if (request.items[d] < 1)
+      throw UsageError(fmt::format("kernel '{}': {} work-items in dimension {}; at least 1 expected", launch.name(),
+                                   request.items[d], d));
   }
   launch.space = {{0, 0, 0}, request.items};
-  launch.footprint = {launch.grid.local, false};
   launch.remaining = core::BoxSet(launch.space);
   launch.excluded.resize(members_.size());
   launch.windowed.resize(members_.size());
+  Way& way = launch.ways.emplace_back();
+  way.kernel = request.kernel;
+  way.grid = grid_of(request);
+  way.footprint = {way.grid.local, false};
   std::vector<std::vector<std::byte>> scalars(request.arguments.size());
   std::vector<Bytes> sizes(request.arguments.size());
   for (std::size_t i = 0; i < request.arguments.size(); ++i) {
     if (const auto* view = std::get_if<View>(&request.arguments[i])) sizes[i] = view->size;
     if (const auto* scalar = std::get_if<device::Scalar>(&request.arguments[i])) scalars[i] = *scalar;
   }
-  launch.shape = request.kernel->shape(launch.grid, scalars, sizes);
-  launch.one_space = launch.shape->one_space;
+  way.shape = way.kernel->shape(way.grid, scalars, sizes);
+  launch.whole = way.shape->whole;
+  launch.undivided = way.shape->undivided;
+  launch.axis = way.shape->axis;
+  launch.one_space = way.shape->one_space;
 }
 
 // Launches run in the order in which they came wherever they share a memory that one of them writes.
@@ -333,7 +349,7 @@ void Engine::add_blockers(const std::shared_ptr<Launch>& launch) {
     const auto* view = std::get_if<View>(&launch->request.arguments[i]);
     if (!view) continue;
     Memory& memory = *view->memory;
-    const bool writes = !launch->shape->whole[i].written.empty();
+    const bool writes = !launch->whole[i].written.empty();
     wait_for(memory.last_writer);
     if (writes) {
       for (const auto& reader : memory.readers) wait_for(reader);
@@ -359,7 +375,7 @@ std::shared_ptr<Launch> Engine::submit(Request request) {
   }
   bind(*launch);
   launch->report.submitted = members_.front().device->now();
-  if (!launch->shape->undivided.empty()) launch->report.notes.push_back("runs undivided: " + launch->shape->undivided);
+  if (!launch->undivided.empty()) launch->report.notes.push_back("runs undivided: " + launch->undivided);
   active_.push_back(launch);
   add_blockers(launch);
   turn(launch);
@@ -400,8 +416,8 @@ void Engine::wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch) 
     hang_all();
     const auto at_work = [](const auto& one) { return !one->in_flight.empty(); };
     if (!launch->over && std::none_of(active_.begin(), active_.end(), at_work) && gathers_.empty())
-      throw core::InternalError(fmt::format("kernel '{}' is stuck with {} items left",
-                                            launch->request.kernel->source().name, launch->remaining.volume()));
+      throw core::InternalError(
+          fmt::format("kernel '{}' is stuck with {} items left", launch->name(), launch->remaining.volume()));
     return;
   }
   // The usual end of a launch: one slice, which nobody else is told of.

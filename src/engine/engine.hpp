@@ -146,7 +146,7 @@ class Engine {
   };
   Placed place(Launch& launch, Slice& slice);
   Leaving make_room(std::size_t member, Bytes wanted, const Slice& slice);
-  bool begin_windows(const Launch& launch, std::size_t member);  // false: there are none
+  bool begin_windows(const Launch& launch, std::size_t way, std::size_t member);  // false: there are none
 
   // slices.cpp
   int tasks_of(const Launch& launch) const;

@@ -43,6 +43,7 @@ struct Request {
 // What was done, for people and tests.
 struct SliceReport {
   std::string device;
+  std::string variant;  // empty where the kernel has none
   core::Box box;
   Nanoseconds begin{0}, end{0};  // from queuing to the end, on the device's clock
 };
@@ -55,11 +56,22 @@ struct Report {
   Nanoseconds submitted{0}, ended{0};
 };
 
+// One way to compute a launch: a kernel, and its groups over all of the launch's points.
+struct Way {
+  std::string variant;  // empty where the kernel has none
+  std::shared_ptr<Kernel> kernel;
+  core::Grid grid;
+  core::Footprint footprint;
+  std::shared_ptr<const Shape> shape;
+
+  core::Box groups(const core::Box& points) const;
+};
+
 // One slice on its way. The engine's to touch, under its lock.
 struct Slice {
   std::shared_ptr<Launch> launch;
   core::Box box;
-  std::size_t member = 0, queue = 0;
+  std::size_t member = 0, queue = 0, way = 0;
   bool windowed = false;  // runs in window form
   struct Use {
     std::shared_ptr<Memory> memory;
@@ -95,14 +107,16 @@ struct Slice {
 class Launch {
  public:
   explicit Launch(Request asked) : request(std::move(asked)) {}
+  const std::string& name() const { return request.kernel->source().name; }
 
   // The engine's, under its lock.
   Request request;
-  core::Grid grid;
-  std::shared_ptr<const Shape> shape;
-  core::Box space;            // work-items, from zero
-  core::Footprint footprint;  // a group
-  int tasks = 0;              // slices into which each device's share is cut; 0: not decided yet
+  std::vector<Way> ways;     // the base, which can compute any part, and its rivals
+  core::Box space;           // points, from zero
+  std::vector<Touch> whole;  // per argument, by whatever way
+  std::string undivided;     // why it must run in one piece; empty: it need not
+  int axis = 0;              // along which to cut
+  int tasks = 0;             // slices into which each device's share is cut; 0: not decided yet
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;
   bool one_space = false;

@@ -111,7 +111,7 @@ void Engine::run_held() {
 }
 
 Nanoseconds Engine::limit_of(const Slice& slice) const {
-  const double rate = slice.launch->request.kernel->rates[slice.member];
+  const double rate = slice.launch->ways[slice.way].kernel->rates[slice.member];
   if (rate == 0) return 60 * options_.hang_limit;
   const double expected = static_cast<double>(slice.box.volume()) / rate;
   return std::max(options_.hang_limit, Nanoseconds(static_cast<std::int64_t>(std::min(20e9 * expected, 1e18))));
@@ -165,8 +165,7 @@ void Engine::hang_all() {
 void Engine::hang(const std::shared_ptr<Slice>& slice) {
   if (slice->over) return;
   const device::Info& info = members_[slice->member].device->info();
-  const Failure failure{FailureKind::hang,
-                        fmt::format("'{}' did not end", slice->launch->request.kernel->source().name), ""};
+  const Failure failure{FailureKind::hang, fmt::format("'{}' did not end", slice->launch->name()), ""};
   const bool on_host = info.space == host_memory || slice->windowed;  // it may still write there
   for (Slice::Use& use : slice->uses) {
     if ((info.space == host_memory || use.window) && !use.touch.written.empty())

@@ -17,8 +17,8 @@ namespace {
 
 // The bytes of a memory that a slice needs on its device, if it gets no more than those; all of them where that is not
 // much less, as they can stay for the next.
-Span window_of(const Launch& launch, const Slice::Use& use) {
-  const auto& arguments = launch.request.kernel->facts()->arguments;
+Span window_of(const Launch& launch, const Slice& slice, const Slice::Use& use) {
+  const auto& arguments = launch.ways[slice.way].kernel->facts()->arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto* view = std::get_if<View>(&launch.request.arguments[i]);
     if (view && view->memory == use.memory && !core::windowed(arguments[i])) return use.memory->all();
@@ -32,9 +32,9 @@ Span window_of(const Launch& launch, const Slice::Use& use) {
 
 }  // namespace
 
-bool Engine::begin_windows(const Launch& launch, std::size_t m) {
-  const std::shared_ptr<Kernel>& kernel = launch.request.kernel;
-  if (!kernel->facts() || !launch.shape->undivided.empty()) return false;
+bool Engine::begin_windows(const Launch& launch, std::size_t way, std::size_t m) {
+  const std::shared_ptr<Kernel>& kernel = launch.ways[way].kernel;
+  if (!kernel->facts() || !launch.undivided.empty()) return false;
   WindowForm& form = kernel->built[m].windows;
   if (form.state == WindowForm::State::none) {
     if (builder_.joinable()) {
@@ -109,7 +109,7 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
   for (Slice::Use& use : slice.uses) {
     use.memory->last_used = slices_started_;
     if (use.memory->device_bytes(m) > 0) continue;
-    missing.push_back({&use, slice.windowed ? window_of(launch, use) : use.memory->all()});
+    missing.push_back({&use, slice.windowed ? window_of(launch, slice, use) : use.memory->all()});
     const auto size = static_cast<Bytes>(missing.back().bytes.size());
     wanted += size;
     if (!missing.back().whole()) in_windows += size;
@@ -117,20 +117,20 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
   const std::string& id = member.device->info().id;
   const auto never = [&](const std::string& why) {
     launch.excluded[m] = true;
-    launch.shape->plan.reset();
+    launch.ways[slice.way].shape->plan.reset();
     launch.last_failure = Failure{FailureKind::allocation, why, ""};
     launch.report.notes.push_back(fmt::format("does not run on {}: {}", id, why));
     return Placed::otherwise;
   };
   if (slice.windowed) {
-    const WindowForm& form = launch.request.kernel->built[m].windows;
+    const WindowForm& form = launch.ways[slice.way].kernel->built[m].windows;
     if (form.state == WindowForm::State::building) return Placed::later;
     if (form.state == WindowForm::State::failed)
       return never(fmt::format("too little memory on {}, and no windows: {}", id, form.failure->what));
   }
-  const auto axis = static_cast<std::size_t>(launch.shape->axis);
-  const bool divisible =
-      launch.shape->undivided.empty() && slice.box.end[axis] - slice.box.begin[axis] > launch.footprint.points[axis];
+  const auto axis = static_cast<std::size_t>(launch.axis);
+  const bool divisible = launch.undivided.empty() &&
+                         slice.box.end[axis] - slice.box.begin[axis] > launch.ways[slice.way].footprint.points[axis];
   const auto smaller = [&] {
     launch.tasks *= 2;
     return Placed::otherwise;
@@ -163,7 +163,7 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
   if (left.soon || busy) return Placed::later;
   const std::string why = fmt::format("{} bytes of memory on {}: {}", wanted, id, placed.failure().what);
   if (slice.windowed && divisible) return smaller();
-  if (!slice.windowed && begin_windows(launch, m)) {
+  if (!slice.windowed && begin_windows(launch, slice.way, m)) {
     launch.windowed[m] = true;
     launch.report.notes.push_back("runs in windows, as it needs " + why);
     return Placed::otherwise;

@@ -16,15 +16,6 @@ using device::host_memory;
 
 namespace {
 
-core::Box groups_of(const Launch& launch, const core::Box& items) {
-  core::Box out;
-  for (std::size_t d = 0; d < 3; ++d) {
-    out.begin[d] = items.begin[d] / launch.grid.local[d];
-    out.end[d] = items.end[d] / launch.grid.local[d];
-  }
-  return out;
-}
-
 // What is done to each memory, whatever the number of arguments that are it.
 std::vector<Slice::Use> uses_of(const Launch& launch, const std::vector<Touch>& touches) {
   std::vector<Slice::Use> out;
@@ -51,17 +42,27 @@ std::span<std::byte> part(const HostBlock& host, const Span& span) {
 
 }  // namespace
 
+core::Box Way::groups(const core::Box& points) const {
+  core::Box out;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t one = footprint.points[d];
+    out.begin[d] = points.begin[d] / one;
+    out.end[d] = (points.end[d] + one - 1) / one;  // the last one guards itself where it reaches over the end
+  }
+  return out;
+}
+
 decide::State Engine::state_of(const Launch& launch) const {
-  const Kernel& kernel = *launch.request.kernel;
+  const Kernel& kernel = *launch.ways.front().kernel;
   decide::State out;
   out.space = launch.space;
-  out.footprint = launch.footprint;
+  out.footprint = launch.ways.front().footprint;
   out.remaining = launch.remaining;
   out.in_flight = static_cast<int>(launch.in_flight.size());
-  out.whole = !launch.shape->undivided.empty();
+  out.whole = !launch.undivided.empty();
   out.one_space = launch.one_space;
   out.home = launch.home;
-  out.axis = launch.shape->axis;
+  out.axis = launch.axis;
   out.tasks = launch.tasks;
   out.primary = primary_;
   out.spread = launch.request.wishes.spread;
@@ -83,9 +84,9 @@ decide::State Engine::state_of(const Launch& launch) const {
 int Engine::tasks_of(const Launch& launch) const {
   if (launch.request.wishes.tasks > 0) return launch.request.wishes.tasks;
   const int space = members_[primary_].device->info().space;
-  if (space == host_memory || !launch.shape->undivided.empty()) return 1;
+  if (space == host_memory || !launch.undivided.empty()) return 1;
   std::int64_t moves = 0;
-  for (const Slice::Use& use : uses_of(launch, launch.shape->whole)) {
+  for (const Slice::Use& use : uses_of(launch, launch.whole)) {
     moves += core::subtract(use.touch.needed(), use.memory->fresh(space)).size();
     if (use.memory->host_reads) moves += use.touch.written.size();
   }
@@ -96,7 +97,7 @@ int Engine::tasks_of(const Launch& launch) const {
 // What to start now: as last time where nothing has changed since a launch alike ran in one slice, else what `step`
 // says.
 std::vector<decide::Action> Engine::next(Launch& launch) {
-  std::optional<Plan>& plan = launch.shape->plan;
+  std::optional<Plan>& plan = launch.ways.front().shape->plan;
   const bool fresh = launch.tasks == 1 && launch.in_flight.empty() && launch.report.retries == 0 &&
                      launch.remaining.covers(launch.space);
   if (fresh && plan && plan->generation == generation_ && plan->spread == launch.request.wishes.spread) {
@@ -163,7 +164,7 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
 
 // A device that could, when it has room, or has built the kernel.
 bool Engine::somebody_may_run(const Launch& launch) const {
-  const auto& built = launch.request.kernel->built;
+  const auto& built = launch.ways.front().kernel->built;
   const decide::State state = state_of(launch);
   for (std::size_t m = 0; m < members_.size(); ++m) {
     if (state.members[m].ready || (built[m].state == Built::State::building && !members_[m].aside)) return true;
@@ -172,14 +173,14 @@ bool Engine::somebody_may_run(const Launch& launch) const {
 }
 
 Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide::Action& action) {
-  const Kernel& kernel = *launch->request.kernel;
+  const Way& way = launch->ways.front();
+  const Kernel& kernel = *way.kernel;
   // Where all devices work on the host's copy, nobody needs to know which part of it a slice touches.
   const bool whole = action.box == launch->space || all_on_host_;
   const int space = members_[action.member].device->info().space;
   auto slice = std::make_shared<Slice>();
   slice->launch = launch, slice->box = action.box, slice->member = action.member, slice->queue = action.queue;
-  slice->uses =
-      uses_of(*launch, whole ? launch->shape->whole : kernel.touches(*launch->shape, groups_of(*launch, action.box)));
+  slice->uses = uses_of(*launch, whole ? launch->whole : kernel.touches(*way.shape, way.groups(action.box)));
   if (!is_exact(*slice)) launch->one_space = true;
   // What is perhaps not written can only be fresh in one place, so nobody may work in another meanwhile.
   if (launch->one_space && std::any_of(launch->in_flight.begin(), launch->in_flight.end(), [&](const auto& other) {
@@ -305,7 +306,8 @@ bool Engine::brings_back(const Slice& slice, const Slice::Use& use) const {
 // All that it needs is there or on its way.
 core::Status Engine::launch(Slice& slice) {
   const Launch& launch = *slice.launch;
-  const Kernel& kernel = *launch.request.kernel;
+  const Way& way = launch.ways[slice.way];
+  const Kernel& kernel = *way.kernel;
   Member& member = members_[slice.member];
   device::Queue& queue = *member.lanes[slice.queue].queue;
   const int space = member.device->info().space;
@@ -343,13 +345,14 @@ core::Status Engine::launch(Slice& slice) {
   }
   const bool whole = slice.box == launch.space;
   device::Kernel* code = kernel.built[slice.member].original.get();
-  core::NdRange range{launch.grid.offset, {}, launch.grid.local, launch.grid.dimensions};
+  const core::Box groups = way.groups(slice.box);
+  core::NdRange range{way.grid.offset, {}, way.grid.local, way.grid.dimensions};
   for (std::size_t d = 0; d < 3; ++d) {
-    range.global[d] = slice.box.extent(static_cast<int>(d));
-    if (!whole) range.offset[d] += slice.box.begin[d];
+    range.global[d] = groups.extent(static_cast<int>(d)) * way.grid.local[d];
+    range.offset[d] += groups.begin[d] * way.grid.local[d];
   }
   if (slice.windowed || (!whole && kernel.cut_by() == CutBy::box)) {
-    const core::BoxLaunch boxed = core::box_launch(launch.grid, groups_of(launch, slice.box));
+    const core::BoxLaunch boxed = core::box_launch(way.grid, groups);
     const Built& built = kernel.built[slice.member];
     code = slice.windowed ? built.windows.kernel.get() : built.box.get();
     range = boxed.range;
@@ -446,11 +449,12 @@ void Engine::succeed(Slice& slice) {
   Member::Lane& lane = member.lanes[slice.queue];
   const Nanoseconds now = member.device->now(), begin = std::max(slice.begin, lane.last_end);
   lane.last_end = now;
-  double& rate = launch.request.kernel->rates[slice.member];
+  double& rate = launch.ways[slice.way].kernel->rates[slice.member];
   const double seen = static_cast<double>(slice.box.volume()) / std::max(1e-9, core::seconds(now - begin));
   rate = rate == 0 ? seen : 0.7 * rate + 0.3 * seen;
   launch.report.windows += slice.windowed;
-  launch.report.slices.push_back({member.device->info().id, slice.box, slice.begin, now});
+  launch.report.slices.push_back(
+      {member.device->info().id, launch.ways[slice.way].variant, slice.box, slice.begin, now});
   release(slice);
 }
 
@@ -498,7 +502,7 @@ void Engine::fail(Slice& slice, const Failure& failure) {
   if (slice.spoilt)
     ;  // not its device's fault
   else if (failure.kind == FailureKind::allocation || failure.kind == FailureKind::unsupported)
-    launch.excluded[slice.member] = true, launch.shape->plan.reset();
+    launch.excluded[slice.member] = true, launch.ways[slice.way].shape->plan.reset();
   else
     count_failure(slice.member, failure);
   if (again) {
@@ -529,7 +533,7 @@ void Engine::end(const std::shared_ptr<Launch>& launch) {
   launch->over = true;
   if (launch->failure) {
     // Outputs of a failed launch are undefined; what is fresh nowhere else may as well be what the host has.
-    for (const Slice::Use& use : uses_of(*launch, launch->shape->whole)) {
+    for (const Slice::Use& use : uses_of(*launch, launch->whole)) {
       for (const Span& span : use.touch.written.spans()) {
         SpanSet nowhere(span);
         for (MemorySpace space : use.memory->spaces()) nowhere.remove(use.memory->fresh(space));
@@ -537,7 +541,7 @@ void Engine::end(const std::shared_ptr<Launch>& launch) {
       }
     }
   }
-  for (const Slice::Use& use : uses_of(*launch, launch->shape->whole)) {
+  for (const Slice::Use& use : uses_of(*launch, launch->whole)) {
     if (!launch->failure && use.memory->host_reads && !use.touch.exact) (void)gather(use.memory, use.touch.written);
   }
   launch->report.ended = members_.front().device->now();
