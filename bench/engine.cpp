@@ -200,10 +200,10 @@ std::vector<Row> slices(Context& context, device::Device& device) {
 std::vector<Row> planning(Context& context) {
   decide::State state;
   state.space = core::box_of(std::int64_t{1} << 26);
-  state.footprint.points = {64, 1, 1};
+  state.footprints = {{{64, 1, 1}, false}};
   state.remaining = core::BoxSet(state.space);
   state.tasks = 16, state.spread = true;
-  for (int m = 0; m < 4; ++m) state.members.push_back({true, m, 1e9 * (m + 1), {0, 0, 0}});
+  for (int m = 0; m < 4; ++m) state.members.push_back({true, m, 1e9 * (m + 1), {0, 0, 0}, {}, nullptr, false});
   std::size_t actions = 0;
   OnEngine on(context, *context.machine.devices.front());
   auto request = on.request("vector_add", std::int64_t{1} << 26, 64, 1);

@@ -2,6 +2,7 @@
 #include "core/box.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "core/errors.hpp"
@@ -152,6 +153,40 @@ std::optional<Box> BoxSet::take(const Footprint& footprint, const Box& space, st
     return taken;
   }
   return std::nullopt;
+}
+
+std::optional<Box> BoxSet::carve(const Footprint& footprint, const Box& space, std::int64_t points, double where) {
+  std::optional<Box> from;
+  for (const Box& mine : boxes_) {
+    const Box whole = align(mine, footprint, space);
+    if (whole.empty()) continue;
+    const bool enough = whole.volume() >= points, had_enough = from && from->volume() >= points;
+    const bool better = !from || (enough && (!had_enough || whole.volume() < from->volume())) ||
+                        (!had_enough && whole.volume() > from->volume());
+    if (better) from = whole;
+  }
+  if (!from) return std::nullopt;
+  Box taken = *from;
+  std::int64_t size = 1;  // points so far, of one footprint in the dimensions to come
+  for (int d = 0; d < 3; ++d) size *= std::min(footprint.points[d], from->extent(d));
+  for (int d = 0; d < 3; ++d) {
+    const std::int64_t f = std::min(footprint.points[d], from->extent(d));
+    const std::int64_t most = (from->extent(d) + f - 1) / f;
+    const std::int64_t count = std::clamp<std::int64_t>((points + size - 1) / size, 1, most);
+    const std::int64_t length = std::min(from->extent(d), count * f);
+    size = size / f * length;
+    const auto free = static_cast<double>((from->extent(d) - length) / f);
+    taken.begin[d] += static_cast<std::int64_t>(free * std::clamp(where, 0.0, 1.0)) * f;
+    taken.end[d] = taken.begin[d] + length;
+  }
+  remove(taken);
+  return taken;
+}
+
+Footprint joint(const Footprint& a, const Footprint& b) {
+  Footprint out{{}, a.guarded && b.guarded};
+  for (int d = 0; d < 3; ++d) out.points[d] = std::lcm(a.points[d], b.points[d]);
+  return out;
 }
 
 void BoxSet::join_neighbours() {

@@ -50,6 +50,9 @@ struct Footprint {
 // footprint may reach over the end of the space, so there the box may end with it. Empty if not one footprint fits.
 Box align(const Box& box, const Footprint& footprint, const Box& space);
 
+// What is made of whole footprints of both; guarded where both are.
+Footprint joint(const Footprint& a, const Footprint& b);
+
 // A set of points kept as disjoint boxes.
 class BoxSet {
  public:
@@ -67,6 +70,10 @@ class BoxSet {
   // Removes and returns a box of whole footprints holding about `points` points, at least one footprint thick along
   // `axis` and as wide as it can be across it. Nothing where no whole footprint is left.
   std::optional<Box> take(const Footprint& footprint, const Box& space, std::int64_t points, int axis);
+  // The same for a small part that is as compact as it can be: longest along x, then y, then z. It comes from the
+  // smallest of the boxes that has so many points, or from the largest; from its beginning or, with `where` up to 1,
+  // from further on.
+  std::optional<Box> carve(const Footprint& footprint, const Box& space, std::int64_t points, double where = 0);
 
  private:
   void join_neighbours();

@@ -24,14 +24,76 @@ std::size_t emptiest_queue(const Member& member) {
   return static_cast<std::size_t>(std::min_element(member.queued.begin(), member.queued.end()) - member.queued.begin());
 }
 
-// A launch that cannot be cut, or whose devices are one that takes it in one task.
+bool can(const Member& member, std::size_t variant) {
+  return member.ready && (member.can.empty() || member.can[variant]);
+}
+
+// The variant that a device uses where nothing is to be found out: its best, or any that is there.
+std::size_t variant_of(const State& s, const Member& member) {
+  const std::size_t best = member.selection ? best_of(*member.selection) : 0;
+  if (can(member, best)) return best;
+  for (std::size_t v = 0; v < s.footprints.size(); ++v) {
+    if (can(member, v)) return v;
+  }
+  return best;
+}
+
+// A launch that cannot be cut: all of it at once; rivals take turns, a launch each.
 std::optional<std::vector<Action>> run_whole(const State& s) {
   if (!s.whole) return std::nullopt;
-  const auto member = one_of(s);
-  if (s.remaining.empty() || s.in_flight > 0 || !member) return std::vector<Action>{};
-  const std::size_t queue = emptiest_queue(s.members[*member]);
-  if (s.members[*member].queued[queue] >= slices_per_queue) return std::vector<Action>{};
-  return std::vector<Action>{{*member, queue, s.remaining.hull(), "cannot be cut"}};
+  const auto m = one_of(s);
+  if (s.remaining.empty() || s.in_flight > 0 || !m) return std::vector<Action>{};
+  const Member& member = s.members[*m];
+  const std::size_t queue = emptiest_queue(member);
+  if (member.queued[queue] >= slices_per_queue) return std::vector<Action>{};
+  Action out{*m, queue, s.remaining.hull(), "cannot be cut", variant_of(s, member), std::nullopt};
+  if (member.selection && !member.probing) {
+    out.probe = next_probe(*member.selection, s.space.volume());
+    if (out.probe && !can(member, out.probe->rival)) out.probe.reset();
+  }
+  if (out.probe) {
+    out.variant = out.probe->rival;
+    out.probe->whole = true, out.probe->repeat = false, out.probe->points = s.space.volume();
+  }
+  return std::vector<Action>{out};
+}
+
+// Parts of the launch that show which variant is best, for those of the devices that do not know; they take nothing
+// else meanwhile, so that nothing disturbs the comparison.
+std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, double>>& shares) {
+  std::vector<Action> out;
+  core::BoxSet remaining = s.remaining;
+  std::erase_if(shares, [&](const std::pair<std::size_t, double>& share) {
+    const Member& member = s.members[share.first];
+    if (!member.selection) return false;
+    if (member.probing) return true;
+    auto probe = next_probe(*member.selection, s.space.volume());
+    if (!probe || !can(member, probe->rival)) return false;
+    const bool idle = std::all_of(member.queued.begin(), member.queued.end(), [](int queued) { return queued == 0; });
+    if (!idle) return true;
+    const core::Footprint& footprint = s.footprints[probe->rival];
+    std::optional<core::Box> box;
+    if (probe->repeat) {
+      box = member.selection->region;
+    } else if (probe->whole) {
+      const core::Box all = core::align(s.space, footprint, s.space);
+      if (all.empty() || !remaining.covers(all)) return false;
+      remaining.remove(all);
+      box = all;
+    } else {
+      // Where parts differ, regions lie apart: in the middle, then on both sides.
+      static constexpr double places[] = {0.5, 0.17, 0.83, 0.33, 0.67};
+      const bool hybrid = member.selection->mode == Mode::hybrid;
+      const auto place = static_cast<std::size_t>(member.selection->regions) % std::size(places);
+      box = remaining.carve(hybrid ? member.selection->together : footprint, s.space, probe->points,
+                            hybrid ? places[place] : 0);
+      if (!box) return false;
+    }
+    probe->points = box->volume();
+    out.push_back({share.first, emptiest_queue(member), *box, "to find the best variant", probe->rival, probe});
+    return true;
+  });
+  return out;
 }
 
 // Who takes part, with its share of the points.
@@ -69,11 +131,21 @@ std::vector<Action> stream(const State& s, const std::vector<std::pair<std::size
     }
     if (!next) break;
     const auto points = static_cast<std::int64_t>(std::ceil(volume * next->second / s.tasks));
-    const auto box = remaining.take(s.footprint, s.space, std::max<std::int64_t>(1, points), s.axis);
+    const Member& member = members[next->first];
+    std::size_t variant = variant_of(s, member);
+    const auto take = [&](std::size_t v) {
+      return remaining.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
+    };
+    auto box = take(variant);
+    // What its footprint does not fit into is for another variant: in the end for the base.
+    for (std::size_t v = s.footprints.size(); v-- > 0 && !box;) {
+      if (can(member, v)) box = take(variant = v);
+    }
     if (!box) break;
-    const std::size_t queue = emptiest_queue(members[next->first]);
+    const std::size_t queue = emptiest_queue(member);
     ++members[next->first].queued[queue];
-    out.push_back({next->first, queue, *box, shares.size() > 1 ? "share of several devices" : "task of its device"});
+    out.push_back({next->first, queue, *box, shares.size() > 1 ? "share of several devices" : "task of its device",
+                   variant, std::nullopt});
   }
   return out;
 }
@@ -82,7 +154,13 @@ std::vector<Action> stream(const State& s, const std::vector<std::pair<std::size
 
 std::vector<Action> step(const State& s) {
   if (auto whole = run_whole(s)) return *whole;
-  return stream(s, shares(s));
+  auto members = shares(s);
+  std::vector<Action> out = probes(s, members);
+  if (out.empty()) return stream(s, members);
+  State rest = s;
+  for (const Action& probe : out) rest.remaining.remove(probe.box);
+  for (Action& action : stream(rest, members)) out.push_back(std::move(action));
+  return out;
 }
 
 }  // namespace heddle::decide

@@ -11,6 +11,7 @@
 
 #include "core/box.hpp"
 #include "core/units.hpp"
+#include "decide/select.hpp"
 
 namespace heddle::decide {
 
@@ -24,11 +25,15 @@ struct Member {
   int space = 0;            // its memory; devices of one number share it
   double rate = 0;          // points per second that it is expected to compute, with its transfers; 0: nothing is known
   std::vector<int> queued;  // slices on the way, per queue
+  std::vector<bool> can;    // per variant: it has built it; empty: all
+  const Selection* selection = nullptr;  // of variants; none: the base is the only one
+  bool probing = false;                  // a probe of that is on its way
 };
 
 struct State {
   core::Box space;  // of the launch
-  core::Footprint footprint;
+  // Per variant, the base first: points of the smallest part that it can take, so that the base can take the rest.
+  std::vector<core::Footprint> footprints;
   core::BoxSet remaining;   // not given to anyone yet
   int in_flight = 0;        // slices on the way
   bool whole = false;       // must run in one piece
@@ -47,6 +52,8 @@ struct Action {
   std::size_t queue = 0;
   core::Box box;
   std::string_view reason;
+  std::size_t variant = 0;
+  std::optional<Probe> probe;
 
   bool operator==(const Action&) const = default;
 };

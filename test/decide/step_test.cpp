@@ -13,20 +13,22 @@ using core::box_of;
 State state_of(std::int64_t points, std::int64_t footprint, std::vector<Member> members) {
   State s;
   s.space = box_of(points);
-  s.footprint.points = {footprint, 1, 1};
+  s.footprints = {{{footprint, 1, 1}, false}};
   s.remaining = core::BoxSet(s.space);
   s.members = std::move(members);
   return s;
 }
 
-Member member(int space, double rate, std::vector<int> queued = {0}) { return {true, space, rate, std::move(queued)}; }
+Member member(int space, double rate, std::vector<int> queued = {0}) {
+  return {true, space, rate, std::move(queued), {}, nullptr, false};
+}
 
 core::Box from_to(std::int64_t begin, std::int64_t end) { return {{begin, 0, 0}, {end, 1, 1}}; }
 
 TEST(Step, AWholeLaunchGoesToThePrimaryAtOnce) {
   State s = state_of(1000, 10, {member(0, 0), member(1, 0)});
   s.whole = true, s.primary = 1;
-  EXPECT_EQ(step(s), (std::vector<Action>{{1, 0, s.space, "cannot be cut"}}));
+  EXPECT_EQ(step(s), (std::vector<Action>{{1, 0, s.space, "cannot be cut", 0, {}}}));
   s.members[1].ready = false;
   EXPECT_EQ(step(s)[0].member, 0u);
   s.in_flight = 1;
@@ -53,12 +55,12 @@ TEST(Step, OneDeviceTakesItsTasksTwoPerQueue) {
   s.members[0].queued = {1, 2};
   const auto more = step(s);
   ASSERT_EQ(more.size(), 1u);
-  EXPECT_EQ(more[0], (Action{0, 0, from_to(400, 500), "task of its device"}));
+  EXPECT_EQ(more[0], (Action{0, 0, from_to(400, 500), "task of its device", 0, {}}));
 }
 
 TEST(Step, SharesFollowTheRates) {
   State s = state_of(900, 10, {member(0, 2e6), member(1, 1e6)});
-  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, s.space, "task of its device"}}));  // not told to spread
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, s.space, "task of its device", 0, {}}}));  // not told to spread
   s.spread = true;
   const auto actions = step(s);
   ASSERT_EQ(actions.size(), 2u);
@@ -73,7 +75,7 @@ TEST(Step, HalvesOfOneMemoryWorkTogether) {
   const auto actions = step(s);
   ASSERT_EQ(actions.size(), 2u);
   EXPECT_EQ(actions[0].box, from_to(0, 50));
-  EXPECT_EQ(actions[1], (Action{1, 0, from_to(50, 100), "share of several devices"}));
+  EXPECT_EQ(actions[1], (Action{1, 0, from_to(50, 100), "share of several devices", 0, {}}));
 }
 
 TEST(Step, WhatCannotBeJoinedStaysInOneMemory) {
@@ -92,7 +94,7 @@ TEST(Step, EveryPointIsGivenOnce) {
     State s;
     const core::Index points{1 + static_cast<std::int64_t>(random() % 8), 1 + static_cast<std::int64_t>(random() % 8),
                              1};
-    s.footprint.points = points;
+    s.footprints = {{points, false}};
     s.space = box_of(points[0] * (1 + static_cast<std::int64_t>(random() % 40)),
                      points[1] * (1 + static_cast<std::int64_t>(random() % 40)));
     s.remaining = core::BoxSet(s.space);
@@ -105,7 +107,7 @@ TEST(Step, EveryPointIsGivenOnce) {
     for (int turn = 0; turn < 10'000 && !(s.remaining.empty() && on_the_way.empty()); ++turn) {
       for (const Action& a : step(s)) {
         EXPECT_TRUE(s.remaining.covers(a.box));
-        EXPECT_EQ(core::align(a.box, s.footprint, s.space), a.box);
+        EXPECT_EQ(core::align(a.box, s.footprints[0], s.space), a.box);
         s.remaining.remove(a.box);
         const auto before = given.volume();
         given.add(a.box);

@@ -1,0 +1,146 @@
+// Saturation on the base, then rounds among those who are not out.
+#include "decide/select.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace heddle::decide {
+
+namespace {
+
+std::int64_t volume(const core::Footprint& f) { return f.points[0] * f.points[1] * f.points[2]; }
+
+// Whole footprints, as many as keep every unit equally busy.
+std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points) {
+  const std::int64_t one = volume(s.mode == Mode::hybrid ? s.together : s.rivals[rival].footprint) * s.units;
+  return (std::max(points, one) + one - 1) / one * one;
+}
+
+bool runs(const Rival& rival) { return rival.ready && !rival.out; }
+
+// The one with which the length of probes is found: the base, or the first that is there.
+std::size_t lead_of(const Selection& s) {
+  const auto first = std::find_if(s.rivals.begin(), s.rivals.end(), runs);
+  return first == s.rivals.end() ? 0 : static_cast<std::size_t>(first - s.rivals.begin());
+}
+
+void decide_if_clear(Selection& s) {
+  const std::size_t best = best_of(s);
+  const auto cost = cost_of(s.rivals[best]);
+  if (!cost) return;
+  bool open = false;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    Rival& rival = s.rivals[r];
+    if (!runs(rival)) continue;
+    const auto mine = cost_of(rival);
+    const double limit = rival.samples.size() >= 2 ? worse : hopeless;
+    if (r != best && mine && *mine > limit * *cost) rival.out = true;
+    open |= runs(rival) && rival.samples.size() < samples_enough;
+  }
+  const auto left = std::count_if(s.rivals.begin(), s.rivals.end(), runs);
+  if (s.settled_length && (left == 1 || !open)) s.winner = best;
+}
+
+}  // namespace
+
+Selection selection_of(Mode mode, int units, std::vector<Rival> rivals) {
+  Selection out;
+  out.mode = mode, out.units = std::max(1, units), out.rivals = std::move(rivals);
+  for (const Rival& rival : out.rivals) out.together = core::joint(out.together, rival.footprint);
+  out.length = rounded(out, lead_of(out), 1);
+  if (std::count_if(out.rivals.begin(), out.rivals.end(), runs) == 1) out.winner = lead_of(out);
+  return out;
+}
+
+std::optional<double> cost_of(const Rival& rival) {
+  if (rival.samples.empty()) return std::nullopt;
+  std::vector<double> sorted = rival.samples;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t half = sorted.size() / 2;
+  return sorted.size() % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+std::size_t best_of(const Selection& s) {
+  if (s.winner) return *s.winner;
+  std::size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    const auto cost = cost_of(s.rivals[r]);
+    if (runs(s.rivals[r]) && cost && *cost < least) best = r, least = *cost;
+  }
+  return best;
+}
+
+std::optional<Probe> next_probe(const Selection& s, std::int64_t points) {
+  if (s.winner) return std::nullopt;
+  std::int64_t all = 0;  // of one round
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) all += runs(s.rivals[r]) ? rounded(s, r, s.length) : 0;
+  // Two rounds must leave most of the launch to the winner; else whole launches are compared.
+  const bool whole = 4 * all > points;
+  const auto visited = [&](std::size_t r) {
+    return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
+  };
+  const auto probe = [&](std::size_t r) {
+    return Probe{r, rounded(s, r, s.length), whole,
+                 s.mode == Mode::hybrid && !whole && s.settled_length && !s.visitors.empty() && !visited(r)};
+  };
+  if (!s.settled_length && !whole) return probe(lead_of(s));
+  // Whoever has run least; the order turns from round to round, so that nobody is always the first.
+  std::optional<std::size_t> next;
+  const auto runs_of = [&](std::size_t r) { return s.rivals[r].samples.size() + s.rivals[r].prepared; };
+  const std::size_t count = s.rivals.size();
+  const std::size_t first = static_cast<std::size_t>(s.regions) % count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t r = (first + i) % count;
+    if (!runs(s.rivals[r]) || s.rivals[r].samples.size() >= samples_enough) continue;
+    // A region is finished before the next is begun.
+    if (next && probe(r).repeat != probe(*next).repeat ? probe(r).repeat : !next || runs_of(r) < runs_of(*next))
+      next = r;
+  }
+  if (!next) return std::nullopt;
+  return probe(*next);
+}
+
+void begin(Selection& s, const Probe& probe, const core::Box& box) {
+  if (!probe.repeat) s.region = box, s.visitors.clear(), ++s.regions;
+  s.visitors.push_back(probe.rival);
+}
+
+void learn(Selection& s, const Probe& probe, double seconds) {
+  const std::size_t r = probe.rival;
+  const std::int64_t points = probe.points;
+  Rival& rival = s.rivals[r];
+  if (s.winner || points == 0) return;
+  if (!rival.prepared) {
+    rival.prepared = true;
+    return;
+  }
+  rival.samples.push_back(seconds / static_cast<double>(points));
+  if (!s.settled_length) {
+    if (seconds >= shortest_probe || probe.whole) {
+      s.settled_length = true;
+      s.length = points;
+    } else {
+      const double factor = std::clamp(1.2 * shortest_probe / std::max(seconds, 1e-9), 2.0, 8.0);
+      s.length = rounded(s, r, static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor)));
+      rival.samples.clear();  // too short to be compared with
+    }
+  }
+  decide_if_clear(s);
+}
+
+void give_up(Selection& s, std::size_t r) {
+  s.rivals[r].out = true;
+  const auto left = std::count_if(s.rivals.begin(), s.rivals.end(), runs);
+  if (left == 0) s.rivals[r].out = false;  // nobody else: it may be tried again
+  if (left == 1 && !s.winner) {
+    const auto last = std::find_if(s.rivals.begin(), s.rivals.end(), runs);
+    s.winner = static_cast<std::size_t>(last - s.rivals.begin());
+  }
+  if (s.winner == r) s.winner.reset();
+  decide_if_clear(s);
+}
+
+}  // namespace heddle::decide

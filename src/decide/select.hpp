@@ -1,0 +1,77 @@
+// Which variant of a kernel a device should use, found out on work that counts (DySel). Values and pure functions: what
+// is known of the rivals in, the next probe out; a probe's time in, what is known then out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/box.hpp"
+
+namespace heddle::decide {
+
+// One variant on one device.
+struct Rival {
+  // Points of the smallest part of a launch that it can take without leaving pieces that the base cannot: a multiple of
+  // its own footprint and of the base's.
+  core::Footprint footprint;
+  bool ready = false;           // the device has built it
+  bool prepared = false;        // and has run it: a first run may compile, and says nothing
+  bool out = false;             // another one is better
+  std::vector<double> samples;  // seconds per point, one per probe
+};
+
+enum class Mode {
+  fully,  // each probe is another part of the launch, and counts
+  hybrid  // all rivals compute the same part in turn, as parts differ; one result counts
+};
+
+struct Selection {
+  Mode mode = Mode::fully;
+  int units = 1;              // compute units of the device: a probe keeps all of them busy
+  std::vector<Rival> rivals;  // the base first
+  std::optional<std::size_t> winner;
+  // Points of a probe: grows with the base until one takes long enough to be timed.
+  std::int64_t length = 0;
+  bool settled_length = false;
+  // Hybrid: what parts are made of, the part that is being compared, and who has computed it.
+  core::Footprint together;
+  core::Box region;
+  std::vector<std::size_t> visitors;
+  int regions = 0;  // that were begun
+};
+
+// The shortest time that says something, for a launch of about 10 us.
+constexpr double shortest_probe = 200e-6;
+// Slower than the best by this: out after one sample; by this: out after two.
+constexpr double hopeless = 2.0, worse = 1.15;
+constexpr std::size_t samples_enough = 3;
+
+struct Probe {
+  std::size_t rival = 0;
+  std::int64_t points = 0;
+  bool whole = false;   // all of the launch: it is too small to be shared by all rivals
+  bool repeat = false;  // hybrid: the region once more, by another rival
+
+  bool operator==(const Probe&) const = default;
+};
+
+Selection selection_of(Mode mode, int units, std::vector<Rival> rivals);
+
+// What to run next; nothing where the winner is known. `points` are those of the launch.
+std::optional<Probe> next_probe(const Selection& selection, std::int64_t points);
+
+// A probe begins, on this part of the launch.
+void begin(Selection& selection, const Probe& probe, const core::Box& box);
+// It has ended.
+void learn(Selection& selection, const Probe& probe, double seconds);
+// A rival failed, or is not there.
+void give_up(Selection& selection, std::size_t rival);
+
+// The winner, or who is best so far.
+std::size_t best_of(const Selection& selection);
+
+// Seconds per point; nothing where it was never timed.
+std::optional<double> cost_of(const Rival& rival);
+
+}  // namespace heddle::decide
