@@ -45,8 +45,9 @@ void decide_if_clear(Selection& s) {
 
 }  // namespace
 
-Selection selection_of(Mode mode, int units, std::vector<Rival> rivals) {
+Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double shortest) {
   Selection out;
+  out.shortest = shortest;
   out.mode = mode, out.units = std::max(1, units), out.rivals = std::move(rivals);
   for (const Rival& rival : out.rivals) out.together = core::joint(out.together, rival.footprint);
   out.length = rounded(out, lead_of(out), 1);
@@ -73,7 +74,7 @@ std::size_t best_of(const Selection& s) {
   return best;
 }
 
-std::optional<Probe> next_probe(const Selection& s, std::int64_t points) {
+std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::uint64_t launch) {
   if (s.winner) return std::nullopt;
   std::int64_t all = 0;  // of one round
   for (std::size_t r = 0; r < s.rivals.size(); ++r) all += runs(s.rivals[r]) ? rounded(s, r, s.length) : 0;
@@ -84,7 +85,8 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points) {
   };
   const auto probe = [&](std::size_t r) {
     return Probe{r, rounded(s, r, s.length), whole,
-                 s.mode == Mode::hybrid && !whole && s.settled_length && !s.visitors.empty() && !visited(r)};
+                 s.mode == Mode::hybrid && !whole && s.settled_length && !s.visitors.empty() && s.region_of == launch &&
+                     !visited(r)};
   };
   if (!s.settled_length && !whole) return probe(lead_of(s));
   // Whoever has run least; the order turns from round to round, so that nobody is always the first.
@@ -103,8 +105,8 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points) {
   return probe(*next);
 }
 
-void begin(Selection& s, const Probe& probe, const core::Box& box) {
-  if (!probe.repeat) s.region = box, s.visitors.clear(), ++s.regions;
+void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t launch) {
+  if (!probe.repeat) s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
   s.visitors.push_back(probe.rival);
 }
 
@@ -119,11 +121,11 @@ void learn(Selection& s, const Probe& probe, double seconds) {
   }
   rival.samples.push_back(seconds / static_cast<double>(points));
   if (!s.settled_length) {
-    if (seconds >= shortest_probe || probe.whole) {
+    if (seconds >= s.shortest || probe.whole) {
       s.settled_length = true;
       s.length = points;
     } else {
-      const double factor = std::clamp(1.2 * shortest_probe / std::max(seconds, 1e-9), 2.0, 8.0);
+      const double factor = std::clamp(1.2 * s.shortest / std::max(seconds, 1e-9), 2.0, 8.0);
       s.length = rounded(s, r, static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor)));
       rival.samples.clear();  // too short to be compared with
     }

@@ -34,15 +34,15 @@ struct Selection {
   // Points of a probe: grows with the base until one takes long enough to be timed.
   std::int64_t length = 0;
   bool settled_length = false;
+  double shortest = 200e-6;  // seconds that say something, where a launch takes about 10 us
   // Hybrid: what parts are made of, the part that is being compared, and who has computed it.
   core::Footprint together;
   core::Box region;
+  std::uint64_t region_of = 0;  // number of the launch that it is a part of
   std::vector<std::size_t> visitors;
   int regions = 0;  // that were begun
 };
 
-// The shortest time that says something, for a launch of about 10 us.
-constexpr double shortest_probe = 200e-6;
 // Slower than the best by this: out after one sample; by this: out after two.
 constexpr double hopeless = 2.0, worse = 1.15;
 constexpr std::size_t samples_enough = 3;
@@ -56,13 +56,13 @@ struct Probe {
   bool operator==(const Probe&) const = default;
 };
 
-Selection selection_of(Mode mode, int units, std::vector<Rival> rivals);
+Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double shortest = 200e-6);
 
-// What to run next; nothing where the winner is known. `points` are those of the launch.
-std::optional<Probe> next_probe(const Selection& selection, std::int64_t points);
+// What to run next; nothing where the winner is known. `points` are those of the launch, which has a number.
+std::optional<Probe> next_probe(const Selection& selection, std::int64_t points, std::uint64_t launch = 0);
 
 // A probe begins, on this part of the launch.
-void begin(Selection& selection, const Probe& probe, const core::Box& box);
+void begin(Selection& selection, const Probe& probe, const core::Box& box, std::uint64_t launch = 0);
 // It has ended.
 void learn(Selection& selection, const Probe& probe, double seconds);
 // A rival failed, or is not there.

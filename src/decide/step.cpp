@@ -30,7 +30,9 @@ bool can(const Member& member, std::size_t variant) {
 
 // The variant that a device uses where nothing is to be found out: its best, or any that is there.
 std::size_t variant_of(const State& s, const Member& member) {
-  const std::size_t best = member.selection ? best_of(*member.selection) : 0;
+  const bool known =
+      member.selection && (member.selection->winner || cost_of(member.selection->rivals[best_of(*member.selection)]));
+  const std::size_t best = known ? best_of(*member.selection) : s.initial;
   if (can(member, best)) return best;
   for (std::size_t v = 0; v < s.footprints.size(); ++v) {
     if (can(member, v)) return v;
@@ -48,7 +50,7 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
   if (member.queued[queue] >= slices_per_queue) return std::vector<Action>{};
   Action out{*m, queue, s.remaining.hull(), "cannot be cut", variant_of(s, member), std::nullopt};
   if (member.selection && !member.probing) {
-    out.probe = next_probe(*member.selection, s.space.volume());
+    out.probe = next_probe(*member.selection, s.space.volume(), s.launch);
     if (out.probe && !can(member, out.probe->rival)) out.probe.reset();
   }
   if (out.probe) {
@@ -67,7 +69,7 @@ std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, do
     const Member& member = s.members[share.first];
     if (!member.selection) return false;
     if (member.probing) return true;
-    auto probe = next_probe(*member.selection, s.space.volume());
+    auto probe = next_probe(*member.selection, s.space.volume(), s.launch);
     if (!probe || !can(member, probe->rival)) return false;
     const bool idle = std::all_of(member.queued.begin(), member.queued.end(), [](int queued) { return queued == 0; });
     if (!idle) return true;
@@ -150,12 +152,33 @@ std::vector<Action> stream(const State& s, const std::vector<std::pair<std::size
   return out;
 }
 
+// Pieces that no variant of those who take part fits into: for whoever has one that does.
+std::vector<Action> left_over(const State& s) {
+  core::BoxSet remaining = s.remaining;
+  for (std::size_t m = 0; m < s.members.size(); ++m) {
+    const Member& member = s.members[m];
+    const std::size_t queue = emptiest_queue(member);
+    if ((s.one_space && s.home && member.space != *s.home) || member.queued[queue] >= slices_per_queue) continue;
+    for (std::size_t v = 0; v < s.footprints.size(); ++v) {
+      if (!can(member, v)) continue;
+      const std::int64_t points = std::max<std::int64_t>(1, s.space.volume() / s.tasks);
+      if (const auto box = remaining.take(s.footprints[v], s.space, points, s.axis))
+        return {{m, queue, *box, "left by others", v, std::nullopt}};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Action> step(const State& s) {
   if (auto whole = run_whole(s)) return *whole;
   auto members = shares(s);
   std::vector<Action> out = probes(s, members);
+  if (out.empty() && s.in_flight == 0 && !members.empty()) {
+    out = stream(s, members);
+    return out.empty() ? left_over(s) : out;
+  }
   if (out.empty()) return stream(s, members);
   State rest = s;
   for (const Action& probe : out) rest.remaining.remove(probe.box);

@@ -31,7 +31,8 @@ struct Member {
 };
 
 struct State {
-  core::Box space;  // of the launch
+  std::uint64_t launch = 0;  // its number
+  core::Box space;           // of the launch
   // Per variant, the base first: points of the smallest part that it can take, so that the base can take the rest.
   std::vector<core::Footprint> footprints;
   core::BoxSet remaining;   // not given to anyone yet
@@ -41,6 +42,7 @@ struct State {
   std::optional<int> home;  // with one_space: the memory that earlier slices used
   int axis = 0;             // along which to cut
   int tasks = 1;            // slices into which a device's share is cut
+  std::size_t initial = 0;  // the variant for devices that know of none yet
   std::size_t primary = 0;  // the member that an undivided launch runs on
   bool spread = false;      // all members take part, not only those like the primary in the same memory
   std::vector<Member> members;

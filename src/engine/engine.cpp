@@ -91,7 +91,9 @@ Engine::Engine(std::vector<device::Device*> devices, Options options)
     // kernel at work at once.
     const int queues = device->info().space == host_memory ? 1 : options_.queues;
     for (int q = 0; q < queues; ++q) {
-      auto queue = device->open_queue(device::Device::Timing::off);
+      // On the host's memory, timing costs nothing that could be seen.
+      const bool on_host = device->info().space == host_memory;
+      auto queue = device->open_queue(on_host ? device::Device::Timing::on : device::Device::Timing::off);
       if (!queue) {
         count_failure(members_.size() - 1, queue.failure());
         count_failure(members_.size() - 1, queue.failure());
@@ -101,6 +103,7 @@ Engine::Engine(std::vector<device::Device*> devices, Options options)
     }
     if (device->info().space == host_memory) continue;
     all_on_host_ = false;
+    if (auto queue = device->open_queue(device::Device::Timing::on)) member.timed = std::move(*queue);
     if (auto queue = device->open_queue(device::Device::Timing::off))
       member.gathering = std::move(*queue);
     else
@@ -261,8 +264,7 @@ void Engine::build() {
 
 // ---- Launches -------------------------------------------------------------------------------------------------------
 
-void Engine::check(const Request& request) const {
-  const Kernel& kernel = *request.kernel;
+void Engine::check(const Request& request, const Kernel& kernel) const {
   const std::string& name = kernel.source().name;
   const auto* facts = kernel.facts();
   std::size_t expected = facts ? facts->arguments.size() : request.arguments.size();
@@ -317,18 +319,20 @@ void Engine::bind(Launch& launch) {
   }
   launch.space = {{0, 0, 0}, request.items};
   launch.remaining = core::BoxSet(launch.space);
+  launch.choices.resize(members_.size());
   launch.excluded.resize(members_.size());
   launch.windowed.resize(members_.size());
-  Way& way = launch.ways.emplace_back();
-  way.kernel = request.kernel;
-  way.grid = grid_of(request);
-  way.footprint = {way.grid.local, false};
   std::vector<std::vector<std::byte>> scalars(request.arguments.size());
   std::vector<Bytes> sizes(request.arguments.size());
   for (std::size_t i = 0; i < request.arguments.size(); ++i) {
     if (const auto* view = std::get_if<View>(&request.arguments[i])) sizes[i] = view->size;
     if (const auto* scalar = std::get_if<device::Scalar>(&request.arguments[i])) scalars[i] = *scalar;
   }
+  if (request.pool) return bind_pool(launch, scalars, sizes);
+  Way& way = launch.ways.emplace_back();
+  way.kernel = request.kernel;
+  way.grid = grid_of(request);
+  way.footprint = way.part = {way.grid.local, false};
   way.shape = way.kernel->shape(way.grid, scalars, sizes);
   launch.whole = way.shape->whole;
   launch.undivided = way.shape->undivided;
@@ -368,12 +372,17 @@ void Engine::add_blockers(const std::shared_ptr<Launch>& launch) {
 std::shared_ptr<Launch> Engine::submit(Request request) {
   auto launch = std::make_shared<Launch>(std::move(request));
   Lock lock(mutex_);
-  check(launch->request);
+  if (const Pool* pool = launch->request.pool.get()) {
+    for (const Variant& variant : pool->variants) check(launch->request, *variant.kernel);
+  } else {
+    check(launch->request, *launch->request.kernel);
+  }
   for (const Argument& argument : launch->request.arguments) {
     const auto* view = std::get_if<View>(&argument);
     if (view && !view->memory->unusable.empty()) throw UsageError(view->memory->unusable);
   }
   bind(*launch);
+  launch->number = ++launches_;
   launch->report.submitted = members_.front().device->now();
   if (!launch->undivided.empty()) launch->report.notes.push_back("runs undivided: " + launch->undivided);
   active_.push_back(launch);

@@ -25,7 +25,8 @@ struct Options {
   // No slice takes longer than this, or twenty times what it is expected to take; one of which nothing is known may
   // take sixty times as long.
   Nanoseconds hang_limit = std::chrono::seconds(10);
-  Bytes memory_limit = 0;                 // of a device's own memory; 0: all that it has
+  Nanoseconds shortest_probe = std::chrono::microseconds(200);  // of a variant: less is mostly the cost of a launch
+  Bytes memory_limit = 0;                                       // of a device's own memory; 0: all that it has
   Bytes locked_limit = Bytes{256} << 20;  // of page-locked memory per device, for copies of ordinary memory
   int queues = 3;  // of a device with memory of its own: one copies in, one computes, one copies out
 };
@@ -38,6 +39,8 @@ class Engine {
 
   // Failure of kind `build` with the compiler's log where no device builds it.
   core::Result<std::shared_ptr<Kernel>> make_kernel(KernelSource source);
+  // A variant that builds nowhere is left out, and named; a failure where that is all of them.
+  core::Result<std::shared_ptr<Pool>> make_pool(const std::string& name, std::vector<VariantSource> variants);
   std::shared_ptr<Memory> make_memory(Bytes size, bool locked = false);
   std::shared_ptr<Memory> use_memory(std::span<std::byte> of_the_program);
 
@@ -70,6 +73,7 @@ class Engine {
       Nanoseconds last_end{0};
     };
     std::vector<Lane> lanes;
+    std::unique_ptr<device::Queue> timed;      // for probes, where lanes are not
     std::unique_ptr<device::Queue> gathering;  // of a device with memory of its own: nothing waits behind slices
     std::unique_ptr<Ring> ring;
     int failures = 0;
@@ -116,7 +120,7 @@ class Engine {
   std::optional<kernel::Source> source_for_analysis(const KernelSource& source);
   WindowForm make_windows(const Kernel& kernel, std::size_t member);
   void build();
-  void check(const Request& request) const;
+  void check(const Request& request, const Kernel& kernel) const;
   void bind(Launch& launch);
   void add_blockers(const std::shared_ptr<Launch>& launch);
   void wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch);
@@ -138,6 +142,11 @@ class Engine {
   void hang_all();
   void hang(const std::shared_ptr<Slice>& slice);
 
+  // choosing.cpp
+  void bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>& scalars, const std::vector<Bytes>& sizes);
+  void choose(Launch& launch);
+  void learn(const Slice& slice);
+
   // room.cpp
   enum class Placed { yes, later, otherwise };
   struct Leaving {
@@ -155,6 +164,7 @@ class Engine {
   std::vector<decide::Action> next(Launch& launch);
   Placed start(const std::shared_ptr<Launch>& launch, const decide::Action& action);
   bool somebody_may_run(const Launch& launch) const;
+  bool something_will_change(const Launch& launch) const;
   void turn_hungry();
   enum class AtHand { yes, soon, never };
   AtHand at_hand(Slice& slice);
@@ -164,6 +174,7 @@ class Engine {
   };
   core::Result<InBuffer> place_of(const Slice& slice, const Slice::Use& use);
   bool brings_back(const Slice& slice, const Slice::Use& use) const;
+  device::Queue& queue_of(const Slice& slice);
   void run(const std::shared_ptr<Slice>& slice);
   core::Status enqueue(const std::shared_ptr<Slice>& slice);
   core::Status launch(Slice& slice);
@@ -200,7 +211,7 @@ class Engine {
   std::vector<Member> members_;
   std::list<std::shared_ptr<Launch>> active_;
   std::vector<std::weak_ptr<Memory>> memories_;  // where devices have memory of their own
-  std::uint64_t slices_started_ = 0, steps_ = 0;
+  std::uint64_t launches_ = 0, slices_started_ = 0, steps_ = 0;
   std::uint64_t generation_ = 0;                        // how often devices or builds have changed
   bool room_wanted_ = false;                            // a launch waits for bytes to leave a device
   std::vector<std::shared_ptr<Gather>> gathers_;        // on their way

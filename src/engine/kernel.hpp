@@ -56,7 +56,7 @@ struct Touch {
 // What was decided for a launch in one slice: it holds for the next one alike, as long as the devices are what they
 // were.
 struct Plan {
-  std::size_t member = 0;
+  std::size_t member = 0, way = 0;
   bool spread = false;           // as the program wished
   std::uint64_t generation = 0;  // of the engine's devices and builds
 };

@@ -12,6 +12,7 @@
 #include "core/errors.hpp"
 #include "engine/kernel.hpp"
 #include "engine/memory.hpp"
+#include "engine/pool.hpp"
 
 namespace heddle::engine {
 
@@ -25,14 +26,19 @@ struct View {
 using Argument = std::variant<View, device::Scalar, device::LocalMemory>;
 
 // How the program wants a launch to run; what it does not say is decided.
+enum class Profiling { once, always, never };
 struct Wishes {
-  int tasks = 0;        // slices into which each device's share is cut
-  bool spread = false;  // over all devices
+  int tasks = 0;                          // slices into which each device's share is cut
+  bool spread = false;                    // over all devices
+  Profiling profiling = Profiling::once;  // of variants: at the first launch of a kind, at each, or not at all
+  std::optional<decide::Mode> mode;       // in which; empty: as the facts say
+  std::string initial;                    // variant to begin with; empty: the base
 };
 
 struct Request {
   std::shared_ptr<Kernel> kernel;  // shared: with all launches of it that are not over
-  core::Index items{1, 1, 1};      // work-items
+  std::shared_ptr<Pool> pool;      // its variants, of which it is the base; none: it is alone
+  core::Index items{1, 1, 1};      // work-items; with a pool, points
   core::Index group{0, 0, 0};      // of each group; 0: whatever fits
   core::Index offset{0, 0, 0};
   int dimensions = 1;
@@ -46,6 +52,7 @@ struct SliceReport {
   std::string variant;  // empty where the kernel has none
   core::Box box;
   Nanoseconds begin{0}, end{0};  // from queuing to the end, on the device's clock
+  bool repeat = false;           // to compare variants: its result was there already
 };
 struct Report {
   std::vector<SliceReport> slices;  // as they ended
@@ -62,6 +69,7 @@ struct Way {
   std::shared_ptr<Kernel> kernel;
   core::Grid grid;
   core::Footprint footprint;
+  core::Footprint part;  // what parts that it takes are made of: the base can take what they leave
   std::shared_ptr<const Shape> shape;
 
   core::Box groups(const core::Box& points) const;
@@ -73,6 +81,10 @@ struct Slice {
   core::Box box;
   std::size_t member = 0, queue = 0, way = 0;
   bool windowed = false;  // runs in window form
+  std::optional<decide::Probe> probe;
+  Choice* choice = nullptr;  // that the probe is for
+  bool repeat = false;       // its result is there already
+  bool first = false;        // in its form: the driver may compile
   struct Use {
     std::shared_ptr<Memory> memory;
     Touch touch;      // in bytes of the memory
@@ -111,12 +123,15 @@ class Launch {
 
   // The engine's, under its lock.
   Request request;
-  std::vector<Way> ways;     // the base, which can compute any part, and its rivals
-  core::Box space;           // points, from zero
-  std::vector<Touch> whole;  // per argument, by whatever way
-  std::string undivided;     // why it must run in one piece; empty: it need not
-  int axis = 0;              // along which to cut
-  int tasks = 0;             // slices into which each device's share is cut; 0: not decided yet
+  std::uint64_t number = 0;      // of all launches
+  std::vector<Way> ways;         // the base, which can compute any part, and its rivals
+  core::Box space;               // points, from zero
+  std::size_t initial = 0;       // way to begin with
+  std::vector<Choice*> choices;  // per member; null: nothing to choose
+  std::vector<Touch> whole;      // per argument, by whatever way
+  std::string undivided;         // why it must run in one piece; empty: it need not
+  int axis = 0;                  // along which to cut
+  int tasks = 0;                 // slices into which each device's share is cut; 0: not decided yet
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;
   bool one_space = false;

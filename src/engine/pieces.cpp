@@ -92,7 +92,7 @@ void Engine::move(const std::shared_ptr<Piece>& piece) {
   Slice::Use& use = *std::find_if(slice.uses.begin(), slice.uses.end(),
                                   [&](const Slice::Use& u) { return u.memory == piece->memory; });
   drop(*piece);
-  device::Queue& queue = *member.lanes[slice.queue].queue;
+  device::Queue& queue = queue_of(slice);
   auto place = place_of(slice, use);
   auto copied = place ? queue.copy_in(*place->buffer, static_cast<Bytes>(piece->bytes.begin) - place->begin,
                                       chunk.bytes.first(size))

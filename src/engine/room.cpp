@@ -117,20 +117,21 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
   const std::string& id = member.device->info().id;
   const auto never = [&](const std::string& why) {
     launch.excluded[m] = true;
-    launch.ways[slice.way].shape->plan.reset();
+    launch.ways.front().shape->plan.reset();
     launch.last_failure = Failure{FailureKind::allocation, why, ""};
     launch.report.notes.push_back(fmt::format("does not run on {}: {}", id, why));
     return Placed::otherwise;
   };
   if (slice.windowed) {
     const WindowForm& form = launch.ways[slice.way].kernel->built[m].windows;
+    if (form.state == WindowForm::State::none) (void)begin_windows(launch, slice.way, m);
     if (form.state == WindowForm::State::building) return Placed::later;
     if (form.state == WindowForm::State::failed)
       return never(fmt::format("too little memory on {}, and no windows: {}", id, form.failure->what));
   }
   const auto axis = static_cast<std::size_t>(launch.axis);
   const bool divisible = launch.undivided.empty() &&
-                         slice.box.end[axis] - slice.box.begin[axis] > launch.ways[slice.way].footprint.points[axis];
+                         slice.box.end[axis] - slice.box.begin[axis] > launch.ways[slice.way].part.points[axis];
   const auto smaller = [&] {
     launch.tasks *= 2;
     return Placed::otherwise;

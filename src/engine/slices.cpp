@@ -53,10 +53,11 @@ core::Box Way::groups(const core::Box& points) const {
 }
 
 decide::State Engine::state_of(const Launch& launch) const {
-  const Kernel& kernel = *launch.ways.front().kernel;
   decide::State out;
+  out.launch = launch.number;
   out.space = launch.space;
-  out.footprint = launch.ways.front().footprint;
+  for (const Way& way : launch.ways) out.footprints.push_back(way.part);
+  out.initial = launch.initial;
   out.remaining = launch.remaining;
   out.in_flight = static_cast<int>(launch.in_flight.size());
   out.whole = !launch.undivided.empty();
@@ -68,12 +69,17 @@ decide::State Engine::state_of(const Launch& launch) const {
   out.spread = launch.request.wishes.spread;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Member& member = members_[m];
-    const Built& built = kernel.built[m];
-    const bool can_cut = kernel.cut_by() != CutBy::box || built.box;
     decide::Member& to = out.members.emplace_back();
-    to.ready = built.state == Built::State::ready && !member.aside && !launch.excluded[m] && (out.whole || can_cut);
+    for (const Way& way : launch.ways) {
+      const Built& built = way.kernel->built[m];
+      const bool can_cut = way.kernel->cut_by() != CutBy::box || built.box;
+      const bool can = built.state == Built::State::ready && (out.whole || can_cut);
+      to.can.push_back(can);
+      to.ready |= can && !member.aside && !launch.excluded[m];
+      to.rate = std::max(to.rate, way.kernel->rates[m]);
+    }
     to.space = member.device->info().space;
-    to.rate = kernel.rates[m];
+    if (const Choice* choice = launch.choices[m]) to.selection = &choice->selection, to.probing = choice->probing > 0;
     for (const Member::Lane& lane : member.lanes) to.queued.push_back(lane.queued);
   }
   return out;
@@ -99,14 +105,17 @@ int Engine::tasks_of(const Launch& launch) const {
 std::vector<decide::Action> Engine::next(Launch& launch) {
   std::optional<Plan>& plan = launch.ways.front().shape->plan;
   const bool fresh = launch.tasks == 1 && launch.in_flight.empty() && launch.report.retries == 0 &&
-                     launch.remaining.covers(launch.space);
+                     launch.remaining.covers(launch.space) &&
+                     (launch.ways.size() == 1 || launch.request.wishes.profiling == Profiling::once);
   if (fresh && plan && plan->generation == generation_ && plan->spread == launch.request.wishes.spread) {
     const auto& lanes = members_[plan->member].lanes;
     const auto lane = std::min_element(
         lanes.begin(), lanes.end(), [](const Member::Lane& a, const Member::Lane& b) { return a.queued < b.queued; });
     if (lane->queued >= decide::slices_per_queue) return {};
-    return {{plan->member, static_cast<std::size_t>(lane - lanes.begin()), launch.space, "as last time"}};
+    return {
+        {plan->member, static_cast<std::size_t>(lane - lanes.begin()), launch.space, "as last time", plan->way, {}}};
   }
+  choose(launch);
   decide::State state = state_of(launch);
   // Where all of its memory's devices are gone, a launch may go on in another.
   const auto stays = [&](const decide::Member& m) { return m.ready && m.space == launch.home; };
@@ -116,7 +125,9 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
   auto actions = decide::step(state);
   const bool one = actions.size() == 1 && actions[0].box == launch.space &&
                    std::find(launch.excluded.begin(), launch.excluded.end(), true) == launch.excluded.end();
-  if (fresh && one) plan = Plan{actions[0].member, launch.request.wishes.spread, generation_};
+  const auto settled = [&](const Choice* choice) { return !choice || choice->selection.winner; };
+  if (fresh && one && !actions[0].probe && settled(launch.choices[actions[0].member]))
+    plan = Plan{actions[0].member, actions[0].variant, launch.request.wishes.spread, generation_};
   return actions;
 }
 
@@ -141,7 +152,7 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
       if (!again) break;
     }
     const bool hungry = !launch->failure && !launch->remaining.empty();
-    if (!launch->in_flight.empty() || (hungry && somebody_may_run(*launch))) {
+    if (!launch->in_flight.empty() || (hungry && somebody_may_run(*launch) && something_will_change(*launch))) {
       // Whoever ends next makes room for more.
       for (const auto& other : active_) {
         const bool told =
@@ -162,24 +173,38 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
   }
 }
 
+// A launch that found nothing to start can hope for what others are doing.
+bool Engine::something_will_change(const Launch& launch) const {
+  const auto at_work = [](const auto& other) { return !other->in_flight.empty(); };
+  if (!gathers_.empty() || std::any_of(active_.begin(), active_.end(), at_work)) return true;
+  return std::any_of(launch.ways.begin(), launch.ways.end(), [](const Way& way) {
+    return std::any_of(way.kernel->built.begin(), way.kernel->built.end(), [](const Built& built) {
+      return built.state == Built::State::building || built.windows.state == WindowForm::State::building;
+    });
+  });
+}
+
 // A device that could, when it has room, or has built the kernel.
 bool Engine::somebody_may_run(const Launch& launch) const {
-  const auto& built = launch.ways.front().kernel->built;
   const decide::State state = state_of(launch);
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    if (state.members[m].ready || (built[m].state == Built::State::building && !members_[m].aside)) return true;
+    const bool building = std::any_of(launch.ways.begin(), launch.ways.end(), [&](const Way& way) {
+      return way.kernel->built[m].state == Built::State::building;
+    });
+    if (state.members[m].ready || (building && !members_[m].aside)) return true;
   }
   return false;
 }
 
 Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide::Action& action) {
-  const Way& way = launch->ways.front();
+  const Way& way = launch->ways[action.variant];
   const Kernel& kernel = *way.kernel;
   // Where all devices work on the host's copy, nobody needs to know which part of it a slice touches.
   const bool whole = action.box == launch->space || all_on_host_;
   const int space = members_[action.member].device->info().space;
   auto slice = std::make_shared<Slice>();
   slice->launch = launch, slice->box = action.box, slice->member = action.member, slice->queue = action.queue;
+  slice->way = action.variant, slice->probe = action.probe;
   slice->uses = uses_of(*launch, whole ? launch->whole : kernel.touches(*way.shape, way.groups(action.box)));
   if (!is_exact(*slice)) launch->one_space = true;
   // What is perhaps not written can only be fresh in one place, so nobody may work in another meanwhile.
@@ -195,7 +220,13 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
     return Placed::later;
   if (const Placed placed = place(*launch, *slice); placed != Placed::yes) return placed;
   if (launch->one_space) launch->home = space;
+  slice->repeat = action.probe && action.probe->repeat && !launch->remaining.covers(action.box);
   launch->remaining.remove(action.box);
+  if (action.probe) {
+    slice->choice = launch->choices[action.member];
+    ++slice->choice->probing;
+    decide::begin(slice->choice->selection, *action.probe, action.box, launch->number);
+  }
   launch->in_flight.push_back(slice);
   ++members_[action.member].lanes[action.queue].queued;
   if (core::TraceSink* sink = core::trace()) {
@@ -232,7 +263,7 @@ void Engine::run(const std::shared_ptr<Slice>& slice) {
 void Engine::refuse(Slice& slice, const Failure& failure) {
   if (slice.events.empty()) return fail(slice, failure);
   slice.refused = failure;
-  (void)members_[slice.member].lanes[slice.queue].queue->flush();
+  (void)queue_of(slice).flush();
 }
 
 Engine::AtHand Engine::at_hand(Slice& slice) {
@@ -254,7 +285,7 @@ Engine::AtHand Engine::at_hand(Slice& slice) {
 // Copies in what the slice needs, or begins to where that takes the way of locked memory.
 core::Status Engine::enqueue(const std::shared_ptr<Slice>& slice) {
   Member& member = members_[slice->member];
-  device::Queue& queue = *member.lanes[slice->queue].queue;
+  device::Queue& queue = queue_of(*slice);
   const int space = member.device->info().space;
   if (space == host_memory) return core::Done{};
   for (Slice::Use& use : slice->uses) {
@@ -309,7 +340,7 @@ core::Status Engine::launch(Slice& slice) {
   const Way& way = launch.ways[slice.way];
   const Kernel& kernel = *way.kernel;
   Member& member = members_[slice.member];
-  device::Queue& queue = *member.lanes[slice.queue].queue;
+  device::Queue& queue = queue_of(slice);
   const int space = member.device->info().space;
   std::vector<device::Argument> arguments;
   std::vector<std::uint64_t> windows;  // where they begin, seen from the argument
@@ -364,6 +395,9 @@ core::Status Engine::launch(Slice& slice) {
   auto launched = queue.launch({*code, arguments, range}, waits);
   if (!launched) return launched.failure();
   slice.launched = true;
+  const device::Form form = device::form_of(range);
+  slice.first = std::find(code->prepared.begin(), code->prepared.end(), form) == code->prepared.end();
+  if (slice.first) code->prepared.push_back(form);
   slice.events.push_back(*launched);
   for (Slice::Use& use : slice.uses) {
     if (space == host_memory || !(use.window || brings_back(slice, use))) continue;
@@ -380,6 +414,11 @@ core::Status Engine::launch(Slice& slice) {
     }
   }
   return queue.flush();
+}
+
+device::Queue& Engine::queue_of(const Slice& slice) {
+  Member& member = members_[slice.member];
+  return slice.probe && member.timed ? *member.timed : *member.lanes[slice.queue].queue;
 }
 
 void Engine::watch(const std::shared_ptr<Slice>& slice) {
@@ -452,9 +491,10 @@ void Engine::succeed(Slice& slice) {
   double& rate = launch.ways[slice.way].kernel->rates[slice.member];
   const double seen = static_cast<double>(slice.box.volume()) / std::max(1e-9, core::seconds(now - begin));
   rate = rate == 0 ? seen : 0.7 * rate + 0.3 * seen;
+  if (slice.probe) learn(slice);
   launch.report.windows += slice.windowed;
   launch.report.slices.push_back(
-      {member.device->info().id, launch.ways[slice.way].variant, slice.box, slice.begin, now});
+      {member.device->info().id, launch.ways[slice.way].variant, slice.box, slice.begin, now, slice.repeat});
   release(slice);
 }
 
@@ -463,6 +503,7 @@ void Engine::release(Slice& slice) {
   slice.over = true;
   std::erase_if(waiting_pieces_, [&](const auto& piece) { return piece->slice.get() == &slice && drop(*piece); });
   for (Slice::Use& use : slice.uses) use.window.reset();  // room for whoever comes next
+  if (slice.choice) --slice.choice->probing;
   --members_[slice.member].lanes[slice.queue].queued;
   auto& all = slice.launch->in_flight;
   all.erase(std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.get() == &slice; }));
@@ -499,10 +540,11 @@ void Engine::fail(Slice& slice, const Failure& failure) {
   }
   const std::string& id = members_[slice.member].device->info().id;
   launch.last_failure = Failure{failure.kind, fmt::format("{} on {}", failure.what, id), failure.log};
+  if (slice.choice && !slice.spoilt) decide::give_up(slice.choice->selection, slice.probe->rival);
   if (slice.spoilt)
     ;  // not its device's fault
   else if (failure.kind == FailureKind::allocation || failure.kind == FailureKind::unsupported)
-    launch.excluded[slice.member] = true, launch.ways[slice.way].shape->plan.reset();
+    launch.excluded[slice.member] = true, launch.ways.front().shape->plan.reset();
   else
     count_failure(slice.member, failure);
   if (again) {

@@ -28,11 +28,11 @@ class FactsMaker {
   // Element `scale` * global id of `dimension` + `plus`, and with a width (the number of a value argument): + width *
   // global id of the next dimension.
   FactsMaker& access(core::AccessKind kind, int argument, std::int64_t plus = 0, int width = -1,
-                     bool transposed = false) {
+                     bool transposed = false, std::int64_t scale = 1) {
     core::AccessFacts a = prototype(kind, argument);
     core::Polynomial index;
     if (plus != 0) index.push_back({4 * plus, {}});
-    add_id(index, transposed ? 1 : 0, -1);
+    add_id(index, transposed ? 1 : 0, -1, scale);
     if (width >= 0)
       add_id(index, transposed ? 0 : 1, symbol({.kind = core::SymbolKind::scalar, .index = width, .size = 4}));
     a.index = index;
@@ -76,7 +76,7 @@ class FactsMaker {
     return static_cast<int>(facts_.symbols.size()) - 1;
   }
   // 4 * (group * size + local + offset), times a symbol where one is given
-  void add_id(core::Polynomial& to, int dimension, int times) {
+  void add_id(core::Polynomial& to, int dimension, int times, std::int64_t scale = 1) {
     const int group = symbol({.kind = core::SymbolKind::group_id, .index = dimension}),
               size = symbol({.kind = core::SymbolKind::local_size, .index = dimension}),
               local = symbol({.kind = core::SymbolKind::local_id, .index = dimension}),
@@ -84,7 +84,7 @@ class FactsMaker {
     for (std::vector<int> symbols : {std::vector{group, size}, std::vector{local}, std::vector{offset}}) {
       if (times >= 0) symbols.push_back(times);
       std::sort(symbols.begin(), symbols.end());
-      to.push_back({4, symbols});
+      to.push_back({4 * scale, symbols});
     }
   }
 
@@ -97,7 +97,8 @@ struct TestKernel {
   int buffers = 0;  // arguments that are memory come first
   int dimensions = 1;
   bool has_facts = true;
-  std::string text;  // the same in OpenCL C
+  std::string text;         // the same in OpenCL C
+  std::int64_t points = 1;  // of another kernel that a work-item computes: it is a variant
 };
 
 inline std::int32_t plus(std::int64_t a, std::int64_t b) {  // wraps
@@ -209,6 +210,28 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
           a.buffer<std::int32_t>(1)[at(i)] = a.buffer<std::int32_t>(0)[at(i)] ^ 77;
         });
     out->at("unknown").has_facts = false;
+    // Two elements per work-item: variants of the kernels above.
+    const auto twice = [&](FactsMaker facts, int argument, AccessKind kind) {
+      return facts.access(kind, argument, 0, -1, false, 2).access(kind, argument, 1, -1, false, 2);
+    };
+    add("map_pairs",
+        twice(twice(FactsMaker("map_pairs").buffer().buffer().value(), 0, AccessKind::read), 1, AccessKind::write), 2,
+        1, "out[2 * i] = mixed(in[2 * i]); out[2 * i + 1] = mixed(in[2 * i + 1]);",
+        [=](const WorkItem& i, FakeArguments& a) {
+          for (std::size_t x = 2 * at(i); x < 2 * at(i) + 2; ++x)
+            a.buffer<std::int32_t>(1)[x] = mixed(a.buffer<std::int32_t>(0)[x]);
+        });
+    add("bump_pairs",
+        twice(twice(FactsMaker("bump_pairs").buffer().value(), 0, AccessKind::read), 0, AccessKind::write), 1, 1,
+        "(global int* x, int n) { for (size_t i = 2 * get_global_id(0); i < 2 * get_global_id(0) + 2; ++i) "
+        "x[i] = (int)((uint)x[i] + (uint)i + 1u); }",
+        [=](const WorkItem& i, FakeArguments& a) {
+          for (std::size_t e = 2 * at(i); e < 2 * at(i) + 2; ++e) {
+            std::int32_t& x = a.buffer<std::int32_t>(0)[e];
+            x = plus(x, static_cast<std::int64_t>(e) + 1);
+          }
+        });
+    out->at("map_pairs").points = out->at("bump_pairs").points = 2;
     return out;
   }();
   return all;

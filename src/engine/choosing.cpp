@@ -1,0 +1,242 @@
+// Launches of kernels that have variants: which ways they have, which of them each device should take, and what probes
+// have shown.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/answers.hpp"
+#include "core/log.hpp"
+#include "core/trace.hpp"
+#include "engine/engine.hpp"
+
+namespace heddle::engine {
+
+using core::Failure;
+using core::FailureKind;
+using core::UsageError;
+
+namespace {
+
+std::int64_t volume(const core::Footprint& f) { return f.points[0] * f.points[1] * f.points[2]; }
+
+// The groups of a variant over all points: the last ones reach over the end where they guard themselves, and elsewhere
+// leave what they do not fill.
+core::Grid grid_of(const Request& request, const Variant& variant) {
+  core::Grid grid;
+  grid.dimensions = request.dimensions;
+  grid.local = variant.group;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t one = variant.footprint.points[d];
+    grid.groups[d] = (request.items[d] + (variant.footprint.guarded ? one - 1 : 0)) / one;
+  }
+  return grid;
+}
+
+// A variant must write what the base writes, for the same points. Only where both are known exactly can it be checked.
+void check_footprint(const Launch& launch, const Way& base, const Way& way) {
+  const core::Box part = core::align(launch.space, way.part, launch.space);
+  if (part.empty()) return;
+  const auto expected = base.kernel->touches(*base.shape, base.groups(part));
+  const auto given = way.kernel->touches(*way.shape, way.groups(part));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (!expected[i].exact || !given[i].exact || expected[i].written == given[i].written) continue;
+    throw UsageError(fmt::format(
+        "kernel '{}', variant '{}': its footprint contradicts its source: for points {} it writes {} bytes of argument "
+        "{} where '{}' writes {}",
+        launch.name(), way.variant, core::to_string(part), given[i].written.size(), i, base.variant,
+        expected[i].written.size()));
+  }
+}
+
+// Whether a part can be computed once more, and nothing changes.
+bool repeatable(const Launch& launch) {
+  for (const Way& way : launch.ways) {
+    if (!way.kernel->facts() || !core::side_effects(*way.kernel->facts()).empty()) return false;
+  }
+  for (std::size_t i = 0; i < launch.whole.size(); ++i) {
+    for (std::size_t j = 0; j < launch.whole.size(); ++j) {
+      const auto *a = std::get_if<View>(&launch.request.arguments[i]),
+                 *b = std::get_if<View>(&launch.request.arguments[j]);
+      if (a && b && a->memory == b->memory && !launch.whole[i].written.empty() && !launch.whole[j].read.empty())
+        return false;
+    }
+  }
+  return true;
+}
+
+// How rivals are compared: on the same part where parts differ in work, if that can be.
+decide::Mode mode_of(const Launch& launch) {
+  if (launch.request.wishes.mode == decide::Mode::fully || !repeatable(launch)) return decide::Mode::fully;
+  core::Footprint together;
+  for (const Way& way : launch.ways) together = core::joint(together, way.part);
+  if (16 * volume(together) > launch.space.volume()) return decide::Mode::fully;
+  if (launch.request.wishes.mode) return *launch.request.wishes.mode;
+  const bool uniform = std::all_of(launch.ways.begin(), launch.ways.end(),
+                                   [](const Way& way) { return core::uniform_work(*way.kernel->facts()); });
+  return uniform ? decide::Mode::fully : decide::Mode::hybrid;
+}
+
+}  // namespace
+
+core::Result<std::shared_ptr<Pool>> Engine::make_pool(const std::string& name, std::vector<VariantSource> variants) {
+  auto pool = std::make_shared<Pool>();
+  pool->name = name;
+  std::string logs;
+  for (VariantSource& variant : variants) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      if (variant.group[d] < 1 || variant.footprint.points[d] < 1)
+        throw UsageError(
+            fmt::format("kernel '{}', variant '{}': a group of {} work-items that covers {} points in "
+                        "dimension {}; at least 1 expected",
+                        name, variant.name, variant.group[d], variant.footprint.points[d], d));
+    }
+    auto made = make_kernel(variant.source);
+    if (!made) {
+      pool->dropped.push_back(fmt::format("'{}': {}", variant.name, made.failure().what));
+      logs += fmt::format("variant '{}': {}\n{}\n", variant.name, made.failure().what, made.failure().log);
+      core::log(core::LogLevel::warn, fmt::format("kernel '{}': variant {} is left out", name, pool->dropped.back()));
+      continue;
+    }
+    pool->variants.push_back({variant.name, std::move(*made), variant.group, variant.footprint});
+  }
+  if (pool->variants.empty())
+    return Failure{FailureKind::build, fmt::format("no variant of kernel '{}' builds on any device", name), logs};
+  return pool;
+}
+
+void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>& scalars,
+                       const std::vector<Bytes>& sizes) {
+  const Request& request = launch.request;
+  const Pool& pool = *request.pool;
+  for (const Variant& variant : pool.variants) {
+    Way way{.variant = variant.name, .kernel = variant.kernel, .grid = grid_of(request, variant)};
+    way.footprint = variant.footprint;
+    way.part = core::joint(pool.variants.front().footprint, variant.footprint);
+    const auto* facts = way.kernel->facts();
+    if (facts && !facts->required_group.empty()) {
+      for (std::size_t d = 0; d < 3; ++d) {
+        if (facts->required_group[d] != way.grid.local[d])
+          throw UsageError(
+              fmt::format("kernel '{}', variant '{}': groups of {} in dimension {}; its source requires {}", pool.name,
+                          variant.name, way.grid.local[d], d, facts->required_group[d]));
+      }
+    }
+    const bool base = launch.ways.empty();
+    const core::Box part = core::align(launch.space, way.part, launch.space);
+    if (base && part != launch.space)
+      throw UsageError(fmt::format(
+          "kernel '{}': {} points are no multiple of what a group of its first variant '{}' covers; a first variant "
+          "that guards itself, or another size, expected",
+          pool.name, core::to_string(launch.space), variant.name));
+    if (part.empty()) continue;  // the launch is too small for it
+    way.shape = way.kernel->shape(way.grid, scalars, sizes);
+    if (variant.name == request.wishes.initial) launch.initial = launch.ways.size();
+    launch.ways.push_back(std::move(way));
+  }
+  if (!request.wishes.initial.empty() && launch.ways[launch.initial].variant != request.wishes.initial) {
+    const auto named = [&](const Variant& v) { return v.name == request.wishes.initial; };
+    if (std::none_of(pool.variants.begin(), pool.variants.end(), named))
+      throw UsageError(fmt::format("kernel '{}' has no variant '{}'", pool.name, request.wishes.initial));
+  }
+  const Way& base = launch.ways.front();
+  launch.whole = base.shape->whole;
+  launch.undivided = base.shape->undivided;
+  launch.one_space = base.shape->one_space;
+  for (std::size_t w = 1; w < launch.ways.size(); ++w) {
+    const Way& way = launch.ways[w];
+    check_footprint(launch, base, way);
+    for (std::size_t i = 0; i < launch.whole.size(); ++i) {
+      Touch& all = launch.whole[i];
+      const Touch& one = way.shape->whole[i];
+      all.exact &= one.exact;
+      all.read.add(one.read), all.written.add(one.written);
+    }
+    if (launch.undivided.empty()) launch.undivided = way.shape->undivided;
+    launch.one_space |= way.shape->one_space;
+  }
+  // Undivided, a launch must be covered by whoever takes it.
+  if (!launch.undivided.empty()) {
+    std::erase_if(launch.ways, [&](const Way& way) {
+      return core::align(launch.space, way.footprint, launch.space) != launch.space;
+    });
+    launch.initial = std::min(launch.initial, launch.ways.size() - 1);
+  }
+  // Along an axis that leaves few pieces, if all footprints are thin there.
+  launch.axis = base.shape->axis;
+  const auto thickness = [&](int axis) {
+    double most = 0;
+    for (const Way& way : launch.ways) {
+      const auto d = static_cast<std::size_t>(axis);
+      most = std::max(most, static_cast<double>(way.part.points[d]) / static_cast<double>(launch.space.extent(axis)));
+    }
+    return most;
+  };
+  for (int axis = 0; axis < 3; ++axis) {
+    if (thickness(launch.axis) > 1.0 / 16 && thickness(axis) < thickness(launch.axis)) launch.axis = axis;
+  }
+}
+
+// Who competes on which device; asked before each step, as builds may have ended.
+void Engine::choose(Launch& launch) {
+  const Wishes& wishes = launch.request.wishes;
+  if (launch.ways.size() < 2 || wishes.profiling == Profiling::never) return;
+  std::string kind;
+  for (const Way& way : launch.ways) kind += way.variant + " ";
+  for (std::int64_t extent : launch.request.items) kind += fmt::format("{} ", extent);
+  for (const Argument& argument : launch.request.arguments) {
+    if (const auto* view = std::get_if<View>(&argument)) kind += fmt::format("{} ", view->size);
+  }
+  const decide::Mode mode = mode_of(launch);
+  kind += mode == decide::Mode::fully ? "fully" : "hybrid";
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (launch.windowed[m]) launch.choices[m] = nullptr;  // times of windows say nothing of kernels
+    if (launch.choices[m] || launch.windowed[m]) continue;
+    std::vector<decide::Rival> rivals;
+    bool building = false;
+    for (const Way& way : launch.ways) {
+      const Built& built = way.kernel->built[m];
+      building |= built.state == Built::State::building;
+      const bool can_cut = way.kernel->cut_by() != CutBy::box || built.box;
+      rivals.push_back({.footprint = way.part,
+                        .ready = built.state == Built::State::ready && (!launch.undivided.empty() || can_cut)});
+    }
+    const auto ready = [](const decide::Rival& rival) { return rival.ready; };
+    if (building || std::none_of(rivals.begin(), rivals.end(), ready)) continue;
+    auto [at, fresh] = launch.request.pool->choices.try_emplace({kind, m});
+    Choice& choice = at->second;
+    if (fresh || (wishes.profiling == Profiling::always && choice.probing == 0)) {
+      choice.selection = decide::selection_of(mode, members_[m].device->info().units, std::move(rivals),
+                                              core::seconds(options_.shortest_probe));
+    }
+    launch.choices[m] = &choice;
+  }
+}
+
+// What a probe that ended has shown.
+void Engine::learn(const Slice& slice) {
+  Launch& launch = *slice.launch;
+  Member& member = members_[slice.member];
+  decide::Selection& selection = slice.choice->selection;
+  double seconds = core::seconds(member.device->now() - slice.begin);
+  if (auto times = slice.events.back()->times(); times && times->duration().count() > 0)
+    seconds = core::seconds(times->duration());
+  const bool open = !selection.winner;
+  selection.rivals[slice.probe->rival].prepared = !slice.first;
+  decide::learn(selection, *slice.probe, seconds);
+  if (!open || !selection.winner) return;
+  std::string costs;
+  const auto best = decide::cost_of(selection.rivals[*selection.winner]);
+  for (std::size_t r = 0; r < selection.rivals.size(); ++r) {
+    const auto cost = decide::cost_of(selection.rivals[r]);
+    if (r != *selection.winner && cost && best)
+      costs += fmt::format(", '{}' takes {:.3g} x", launch.ways[r].variant, *cost / *best);
+  }
+  launch.report.notes.push_back(fmt::format("variant '{}' is best on {}: {:.3g} ns per point{}",
+                                            launch.ways[*selection.winner].variant, member.device->info().id,
+                                            1e9 * best.value_or(0), costs));
+  if (core::TraceSink* sink = core::trace())
+    sink->add({core::TraceKind::decision, "host", launch.name(), launch.report.notes.back(), member.device->now(),
+               Nanoseconds{0}});
+}
+
+}  // namespace heddle::engine

@@ -1,0 +1,42 @@
+// Several implementations of one kernel, and what was found out about them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "decide/select.hpp"
+#include "engine/kernel.hpp"
+
+namespace heddle::engine {
+
+struct VariantSource {
+  std::string name;
+  KernelSource source;
+  core::Index group{1, 1, 1};  // work-items
+  core::Footprint footprint;   // points that a group covers
+};
+
+struct Variant {
+  std::string name;
+  std::shared_ptr<Kernel> kernel;
+  core::Index group{1, 1, 1};
+  core::Footprint footprint;
+};
+
+// What one device knows of the variants for launches of one kind.
+struct Choice {
+  decide::Selection selection;
+  int probing = 0;  // probes on their way
+};
+
+struct Pool {
+  std::string name;
+  std::vector<Variant> variants;                                  // the base first; all take the same arguments
+  std::vector<std::string> dropped;                               // variants that build nowhere, and why
+  std::map<std::pair<std::string, std::size_t>, Choice> choices;  // by kind of launch and member
+};
+
+}  // namespace heddle::engine
