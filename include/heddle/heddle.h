@@ -50,6 +50,19 @@ HEDDLE_API_C void* heddle_buffer_host(heddle_buffer* buffer);
 
 HEDDLE_API_C heddle_kernel* heddle_kernel_make(heddle_runtime* runtime, const char* name, const char* source,
                                                const char* options);
+/* A kernel of several implementations, which are added one by one; the first must be able to compute all of a launch.
+ * heddle.hpp says more. */
+HEDDLE_API_C heddle_kernel* heddle_kernel_open(heddle_runtime* runtime, const char* name);
+/* Extents of 0 count as 1. */
+typedef struct {
+  int64_t points[3];   /* of the launch, that one group computes */
+  int64_t group[3];    /* work-items of it */
+  int guarded;         /* not 0: its last group may reach over the end of the launch */
+  const char* options; /* for its compiler; NULL: none */
+  const char* entry;   /* the function's name; NULL: the kernel's */
+} heddle_covers;
+HEDDLE_API_C int heddle_kernel_add(heddle_kernel* kernel, const char* variant, const char* source,
+                                   const heddle_covers* covers);
 HEDDLE_API_C void heddle_kernel_free(heddle_kernel* kernel);
 
 /* A buffer (`size` bytes from `begin` on; size 0: all), a value of `size` bytes, or, with neither, local memory of
@@ -66,6 +79,9 @@ typedef struct {
   int64_t items[3], group[3], offset[3];
   int tasks;      /* slices into which each device's share is cut; 0: Heddle decides */
   int everywhere; /* not 0: on all devices */
+  /* For a kernel with variants, items are points, and: */
+  int profile;         /* 0: once for each kind of launch, 1: at each launch, -1: never */
+  const char* initial; /* variant to begin with; NULL: the first */
 } heddle_grid;
 
 HEDDLE_API_C heddle_launch* heddle_launch_begin(heddle_runtime* runtime, heddle_kernel* kernel, const heddle_grid* grid,

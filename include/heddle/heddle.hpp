@@ -40,7 +40,23 @@ class HEDDLE_API Error : public std::runtime_error {
   std::string log_;
 };
 
-// How many work-items a launch has, and in which groups. Without groups, Heddle chooses.
+// For kernels that have variants: when and how the best is found on each device.
+struct Selection {
+  enum class When {
+    once,    // at the first launch of a kind: of the same size and with buffers of the same sizes
+    always,  // at each launch
+    never    // the initial variant does everything
+  } when = When::once;
+  enum class How {
+    as_known,   // by what is known of the kernel: if all its groups do the same work or not
+    own_parts,  // each variant computes another part of the launch
+    same_part   // all compute the same part in turn, if nothing is done twice by that
+  } how = How::as_known;
+  std::string initial;  // variant to begin with; empty: the first
+};
+
+// How many work-items a launch has, and in which groups. Without groups, Heddle chooses. For a kernel that has
+// variants: how many points, whatever their groups.
 struct Grid {
   std::array<std::int64_t, 3> items{1, 1, 1};
   std::array<std::int64_t, 3> group_size{0, 0, 0};
@@ -48,6 +64,7 @@ struct Grid {
   int dimensions = 1;
   int task_count = 0;       // slices into which each device's share is cut; 0: Heddle decides
   bool everywhere = false;  // on all devices, also where nothing is known that speaks for it
+  Selection selection;      // of variants
 
   Grid group(std::int64_t x, std::int64_t y = 1, std::int64_t z = 1) const {
     Grid out = *this;
@@ -62,6 +79,11 @@ struct Grid {
   Grid tasks(int count) const {
     Grid out = *this;
     out.task_count = count;
+    return out;
+  }
+  Grid select(Selection how) const {
+    Grid out = *this;
+    out.selection = std::move(how);
     return out;
   }
   Grid on_all_devices() const {
@@ -149,9 +171,29 @@ detail::LocalArgument local(std::size_t count) {
   return {count * sizeof(T)};
 }
 
-class Kernel {
+// What one implementation of a kernel computes.
+struct Covers {
+  std::array<std::int64_t, 3> points{1, 1, 1};  // of the launch, by one of its groups
+  std::array<std::int64_t, 3> group{1, 1, 1};   // work-items of that group
+  bool guarded = false;                         // it checks bounds: its last group may reach over the end of the launch
+  std::string options = "";                     // for its compiler
+  std::string entry = "";                       // the function's name, if it is not the kernel's
+};
+
+// One implementation, or several that take the same arguments and leave the same results:
+//
+//   auto spmv = rt.kernel("spmv")
+//       .variant("scalar", scalar_source, {.points = {128}, .group = {128}, .guarded = true})
+//       .variant("vector", vector_source, {.points = {4}, .group = {128}, .guarded = true});
+//   rt.launch(spmv, heddle::grid(rows), values, columns, offsets, x, y);
+//
+// Each device finds out at the first launch which is its fastest, on parts of that launch. The first variant must be
+// able to compute all of a launch: what others leave is for it.
+class HEDDLE_API Kernel {
  public:
   const std::string& name() const { return name_; }
+  // Another one; it is built at the first launch. Extents that are left out, or 0, count as 1.
+  Kernel& variant(const std::string& name, const std::string& source, const Covers& covers);
 
  private:
   friend class Runtime;
@@ -162,6 +204,7 @@ class Kernel {
 // What became of a launch.
 struct Slice {
   std::string device;
+  std::string variant;                         // empty where the kernel has none
   std::array<std::int64_t, 3> begin, end;      // work-items
   std::chrono::nanoseconds started, finished;  // on the host's steady clock
 };
@@ -213,6 +256,9 @@ class HEDDLE_API Runtime {
 
   // `source` is OpenCL C, `options` are those of clBuildProgram. Error, with the log, where no device builds it.
   Kernel kernel(const std::string& name, const std::string& source, const std::string& options = "");
+
+  // One that has no implementation yet: variants are added to it.
+  Kernel kernel(const std::string& name);
 
   // Arguments in the order of the kernel: buffers, parts of them, local<T>(n), and values of exactly the kernel's
   // types.

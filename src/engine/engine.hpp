@@ -168,6 +168,7 @@ class Engine {
   void turn_hungry();
   enum class AtHand { yes, soon, never };
   AtHand at_hand(Slice& slice);
+  bool being_written(const Slice& slice, const Slice::Use& use) const;
   struct InBuffer {
     device::Buffer* buffer;
     Bytes begin;

@@ -274,12 +274,39 @@ Engine::AtHand Engine::at_hand(Slice& slice) {
     memory.settle();
     SpanSet needed = use.touch.needed();
     if (space != host_memory && !use.window) needed.remove(memory.fresh(space));
+    // Bytes that another slice is just writing there are not to be brought over its results.
+    if (being_written(slice, use)) {
+      soon = true;
+      continue;
+    }
     if (!gather(use.memory, needed)) return AtHand::never;
     // Nor may bytes change that are just being copied to the host.
     soon |= !memory.pending(host_memory, needed).empty() || !memory.pending(host_memory, use.touch.written).empty();
     soon |= !use.window && memory.coming(space).meets(needed);
   }
   return soon ? AtHand::soon : AtHand::yes;
+}
+
+// Whether bytes that a slice lacks where it runs are being written there by others. Those of one launch write other
+// bytes than it reads; but what it perhaps does not write must be there before, and they may.
+bool Engine::being_written(const Slice& slice, const Slice::Use& use) const {
+  const auto place_of_use = [&](const Slice& s, const Slice::Use& u) {
+    return u.window ? host_memory : members_[s.member].device->info().space;
+  };
+  const int space = place_of_use(slice, use);
+  const SpanSet missing = core::subtract(use.touch.needed(), use.memory->fresh(space));
+  if (missing.empty()) return false;
+  for (const auto& launch : active_) {
+    for (const auto& other : launch->in_flight) {
+      const bool begun = other->launched || !other->events.empty() || other->unstaged > 0;
+      if (other.get() == &slice || !begun) continue;
+      for (const Slice::Use& theirs : other->uses) {
+        if (theirs.memory == use.memory && place_of_use(*other, theirs) == space && theirs.touch.written.meets(missing))
+          return true;
+      }
+    }
+  }
+  return false;
 }
 
 // Copies in what the slice needs, or begins to where that takes the way of locked memory.

@@ -72,6 +72,7 @@ class FaultyMachine {
       }
       throw core::InternalError("an unknown source");
     };
+    out.options.shortest_probe = std::chrono::microseconds(1);
     out.options.queues = 1;  // PoCL must not have two forms of one kernel at work at once
     out.source = [](const std::string& name) { return KernelSource{name, test_kernels().at(name).text, ""}; };
     out.group_sizes = group_sizes;
@@ -117,7 +118,7 @@ class FaultyMachine {
     for (const auto& [name, kernel] : test_kernels()) {
       auto made = device::must(engine.make_kernel(where.source(name)));
       for (int g = 0; g < group_sizes; ++g) {
-        Request request{.kernel = made, .items = {256, 1, 1}, .group = {1 << g, 1, 1}};
+        Request request{.kernel = made, .items = {256 / kernel.points, 1, 1}, .group = {1 << g, 1, 1}};
         if (kernel.dimensions == 2) request.items = {16, 16, 1}, request.dimensions = 2;
         for (int b = 0; b < kernel.buffers; ++b) request.arguments.push_back(View{engine.make_memory(1024), 0, 1024});
         for (int v = 0; v < kernel.dimensions; ++v)

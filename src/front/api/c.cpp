@@ -1,4 +1,5 @@
 // The C face of the library: one catch per call, which turns exceptions into what heddle_error() says.
+#include <algorithm>
 #include <cstring>
 
 #include "heddle/heddle.h"
@@ -115,6 +116,28 @@ heddle_kernel* heddle_kernel_make(heddle_runtime* runtime, const char* name, con
   });
 }
 
+heddle_kernel* heddle_kernel_open(heddle_runtime* runtime, const char* name) {
+  return guarded<heddle_kernel*>(nullptr, [&] {
+    need(runtime, "the runtime"), need(name, "the name");
+    return new heddle_kernel{runtime->runtime.kernel(name)};
+  });
+}
+
+int heddle_kernel_add(heddle_kernel* kernel, const char* variant, const char* source, const heddle_covers* covers) {
+  return guarded(1, [&] {
+    need(kernel, "the kernel"), need(variant, "the variant"), need(source, "the source"),
+        need(covers, "what it covers");
+    heddle::Covers out;
+    std::copy(std::begin(covers->points), std::end(covers->points), out.points.begin());
+    std::copy(std::begin(covers->group), std::end(covers->group), out.group.begin());
+    out.guarded = covers->guarded != 0;
+    if (covers->options) out.options = covers->options;
+    if (covers->entry) out.entry = covers->entry;
+    kernel->kernel.variant(variant, source, out);
+    return 0;
+  });
+}
+
 void heddle_kernel_free(heddle_kernel* kernel) { delete kernel; }
 
 heddle_launch* heddle_launch_begin(heddle_runtime* runtime, heddle_kernel* kernel, const heddle_grid* grid,
@@ -127,6 +150,9 @@ heddle_launch* heddle_launch_begin(heddle_runtime* runtime, heddle_kernel* kerne
     heddle::Grid out;
     out.dimensions = grid->dimensions;
     out.task_count = grid->tasks, out.everywhere = grid->everywhere != 0;
+    using When = heddle::Selection::When;
+    out.selection.when = grid->profile > 0 ? When::always : grid->profile < 0 ? When::never : When::once;
+    if (grid->initial) out.selection.initial = grid->initial;
     for (std::size_t d = 0; d < static_cast<std::size_t>(grid->dimensions); ++d)
       out.items[d] = grid->items[d], out.group_size[d] = grid->group[d], out.offset[d] = grid->offset[d];
     std::vector<heddle::detail::Argument> all;

@@ -46,7 +46,10 @@ struct BufferState {
 
 struct KernelState {
   std::shared_ptr<RuntimeState> runtime;
-  std::shared_ptr<engine::Kernel> kernel;
+  std::shared_ptr<engine::Kernel> kernel;  // without variants
+  std::mutex mutex;
+  std::vector<engine::VariantSource> variants;
+  std::shared_ptr<engine::Pool> pool;  // made of them at a launch
 };
 
 struct LaunchState {
@@ -139,9 +142,66 @@ Kernel Runtime::kernel(const std::string& name, const std::string& source, const
   if (!made) throw Error(made.failure().what, made.failure().log);
   Kernel out;
   out.name_ = name;
-  out.state_ = std::make_shared<detail::KernelState>(detail::KernelState{state_, std::move(*made)});
+  out.state_ = std::make_shared<detail::KernelState>();
+  out.state_->runtime = state_, out.state_->kernel = std::move(*made);
   return out;
 }
+
+Kernel Runtime::kernel(const std::string& name) {
+  Kernel out;
+  out.name_ = name;
+  out.state_ = std::make_shared<detail::KernelState>();
+  out.state_->runtime = state_;
+  return out;
+}
+
+Kernel& Kernel::variant(const std::string& name, const std::string& source, const Covers& covers) {
+  if (!state_) throw std::invalid_argument("a variant of a kernel that was not made by a runtime");
+  if (state_->kernel) throw std::invalid_argument("kernel '" + name_ + "' has a source of its own, and no variants");
+  engine::VariantSource made{name, {covers.entry.empty() ? name_ : covers.entry, source, covers.options}, {}, {}};
+  made.footprint.guarded = covers.guarded;
+  for (std::size_t d = 0; d < 3; ++d) {
+    made.group[d] = covers.group[d] == 0 ? 1 : covers.group[d];
+    made.footprint.points[d] = covers.points[d] == 0 ? 1 : covers.points[d];
+  }
+  std::lock_guard hold(state_->mutex);
+  for (const engine::VariantSource& other : state_->variants) {
+    if (other.name == name) throw std::invalid_argument("kernel '" + name_ + "' has a variant '" + name + "' already");
+  }
+  state_->variants.push_back(std::move(made));
+  state_->pool = nullptr;
+  return *this;
+}
+
+namespace detail {
+namespace {
+
+// Built when it is first launched, and again when variants were added.
+std::shared_ptr<engine::Pool> pool_of(const std::string& name, KernelState& state) {
+  std::lock_guard hold(state.mutex);
+  if (state.variants.empty()) throw std::invalid_argument("kernel '" + name + "' has no variants yet");
+  if (!state.pool) {
+    auto made = state.runtime->engine.make_pool(name, state.variants);
+    if (!made) throw Error(made.failure().what, made.failure().log);
+    state.pool = std::move(*made);
+  }
+  return state.pool;
+}
+
+engine::Wishes wishes_of(const Grid& grid) {
+  engine::Wishes out{.tasks = grid.task_count, .spread = grid.everywhere, .initial = grid.selection.initial};
+  using When = Selection::When;
+  using How = Selection::How;
+  out.profiling = grid.selection.when == When::always  ? engine::Profiling::always
+                  : grid.selection.when == When::never ? engine::Profiling::never
+                                                       : engine::Profiling::once;
+  if (grid.selection.how != How::as_known)
+    out.mode = grid.selection.how == How::own_parts ? decide::Mode::fully : decide::Mode::hybrid;
+  return out;
+}
+
+}  // namespace
+}  // namespace detail
 
 Launch Runtime::launch_all(const Kernel& kernel, const Grid& grid, std::vector<detail::Argument> arguments) {
   if (!kernel.state_) throw std::invalid_argument("a launch of a kernel that was not made by a runtime");
@@ -149,9 +209,13 @@ Launch Runtime::launch_all(const Kernel& kernel, const Grid& grid, std::vector<d
     throw std::invalid_argument("kernel '" + kernel.name() + "' was made by another runtime");
   engine::Request request;
   request.kernel = kernel.state_->kernel;
+  if (!request.kernel) {
+    request.pool = detail::pool_of(kernel.name(), *kernel.state_);
+    request.kernel = request.pool->variants.front().kernel;
+  }
   request.items = grid.items, request.group = grid.group_size, request.offset = grid.offset;
   request.dimensions = grid.dimensions;
-  request.wishes = {grid.task_count, grid.everywhere};
+  request.wishes = detail::wishes_of(grid);
   for (detail::Argument& argument : arguments) {
     if (auto* buffer = std::get_if<detail::BufferArgument>(&argument)) {
       if (!buffer->buffer) throw std::invalid_argument("kernel '" + kernel.name() + "': a buffer that no runtime made");
@@ -188,7 +252,7 @@ Report Launch::report() const {
   (void)state_->runtime->engine.wait(state_->launch);
   const engine::Report report = state_->runtime->engine.report(*state_->launch);
   for (const engine::SliceReport& s : report.slices)
-    out.slices.push_back({s.device, s.box.begin, s.box.end, s.begin, s.end});
+    out.slices.push_back({s.device, s.variant, s.box.begin, s.box.end, s.begin, s.end});
   out.decisions = report.notes;
   out.bytes_to_devices = report.bytes_in, out.bytes_to_host = report.bytes_out;
   out.retries = report.retries;
