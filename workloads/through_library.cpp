@@ -3,6 +3,51 @@
 
 namespace heddle::workloads {
 
+InLibrary::InLibrary(Runtime& runtime, const Instance& instance) : runtime_(runtime), instance_(instance) {
+  for (const Argument& a : instance_.arguments) {
+    if (a.scalar) {
+      arguments_.emplace_back(a.bytes);
+      continue;
+    }
+    buffers_.push_back(runtime.buffer<std::byte>(a.bytes.size()));
+    buffers_.back().write(a.bytes);
+    arguments_.emplace_back(buffers_.back().argument());
+  }
+}
+
+Instance InLibrary::result() {
+  Instance out = instance_;
+  std::size_t next = 0;
+  for (Argument& a : out.arguments) {
+    if (a.scalar) continue;
+    const auto bytes = buffers_[next++].read();
+    a.bytes.assign(bytes.begin(), bytes.end());
+  }
+  return out;
+}
+
+Kernel with_variants(Runtime& runtime, const Workload& workload) {
+  Kernel out = runtime.kernel(workload.name);
+  for (const core::Variant& v : workload.variants) {
+    out.variant(v.name, v.source,
+                {.points = v.footprint.points,
+                 .group = v.group,
+                 .guarded = v.footprint.guarded,
+                 .options = v.options,
+                 .entry = v.entry});
+  }
+  return out;
+}
+
+Grid points_of(const Instance& instance) {
+  Grid out;
+  for (int d = 0; d < 3; ++d) {
+    out.items[static_cast<std::size_t>(d)] = instance.space.extent(d);
+    if (instance.space.extent(d) > 1) out.dimensions = d + 1;
+  }
+  return out;
+}
+
 bool covers_space(const core::Variant& variant, const core::Box& space) {
   return core::align(space, variant.footprint, space) == space;
 }
@@ -11,17 +56,7 @@ std::optional<std::string> run_through_library(Runtime& runtime, const Workload&
                                                Instance instance, const Instance& expected, int tasks, Report& report) {
   const core::Variant& v = workload.variants[variant];
   poison(instance);
-  std::vector<Buffer<std::byte>> buffers;
-  std::vector<detail::Argument> arguments;
-  for (const Argument& a : instance.arguments) {
-    if (a.scalar) {
-      arguments.emplace_back(a.bytes);
-      continue;
-    }
-    buffers.push_back(runtime.buffer<std::byte>(a.bytes.size()));
-    buffers.back().write(a.bytes);
-    arguments.emplace_back(buffers.back().argument());
-  }
+  InLibrary there(runtime, instance);
   const core::NdRange range = core::nd_range(v, instance.space, instance.space);
   Grid grid;
   grid.items = range.global, grid.group_size = range.local, grid.offset = range.offset;
@@ -31,16 +66,10 @@ std::optional<std::string> run_through_library(Runtime& runtime, const Workload&
   }
   if (range.dimensions > 0) grid.dimensions = range.dimensions;
   grid.task_count = tasks, grid.everywhere = true;
-  const Launch launch = runtime.launch_all(runtime.kernel(v.entry, v.source, v.options), grid, std::move(arguments));
+  const Launch launch = there.launch(runtime.kernel(v.entry, v.source, v.options), grid);
   launch.wait();
   report = launch.report();
-  std::size_t next = 0;
-  for (Argument& a : instance.arguments) {
-    if (a.scalar) continue;
-    const auto bytes = buffers[next++].read();
-    a.bytes.assign(bytes.begin(), bytes.end());
-  }
-  return compare(workload, expected, instance);
+  return compare(workload, expected, there.result());
 }
 
 }  // namespace heddle::workloads

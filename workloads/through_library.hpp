@@ -3,11 +3,31 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "heddle/heddle.hpp"
 #include "workloads/workload.hpp"
 
 namespace heddle::workloads {
+
+// An instance in buffers of a runtime.
+class InLibrary {
+ public:
+  InLibrary(Runtime& runtime, const Instance& instance);
+
+  Launch launch(const Kernel& kernel, const Grid& grid) const { return runtime_.launch_all(kernel, grid, arguments_); }
+  Instance result();  // waits for it
+
+ private:
+  Runtime& runtime_;
+  Instance instance_;
+  std::vector<Buffer<std::byte>> buffers_;
+  std::vector<detail::Argument> arguments_;
+};
+
+// The kernel of a workload with all its variants, and the points of an instance.
+Kernel with_variants(Runtime& runtime, const Workload& workload);
+Grid points_of(const Instance& instance);
 
 // Runs one variant on the whole space, each device's share cut into `tasks` slices, on poisoned outputs; what is wrong
 // with the result, in a line, or nothing. `report` is what became of the launch. The variant must fit the space.

@@ -34,6 +34,40 @@ TEST_P(ThroughLibrary, EveryVariantIsRight) {
   EXPECT_GE(cut, 10);  // most can be
 }
 
+// However the best variant is found, and whichever it begins with.
+TEST_P(ThroughLibrary, SelectionIsRightInEveryMode) {
+  Runtime runtime(Options{.devices = GetParam()});
+  const std::uint64_t seed = std::random_device{}();
+  int mixed = 0;
+  for (const Workload* w : all()) {
+    if (w->variants.size() < 2) continue;
+    for (const std::string& input : w->inputs) {
+      Instance instance = make(*w, Size::tiny, input, seed);
+      Instance expected = instance;
+      w->reference(expected);
+      poison(instance);
+      const Kernel kernel = with_variants(runtime, *w);
+      using When = Selection::When;
+      using How = Selection::How;
+      for (const When when : {When::once, When::always, When::never}) {
+        for (const How how : {How::as_known, How::own_parts, How::same_part}) {
+          for (const core::Variant& v : w->variants) {
+            SCOPED_TRACE(w->name + " " + input + " from " + v.name + ", seed " + std::to_string(seed));
+            InLibrary there(runtime, instance);
+            const Launch launch =
+                there.launch(kernel, points_of(instance).select({when, how, v.name}).on_all_devices());
+            launch.wait();
+            EXPECT_EQ(compare(*w, expected, there.result()).value_or("right"), "right");
+            const Report report = launch.report();
+            for (const Slice& slice : report.slices) mixed += slice.variant != report.slices.front().variant;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(mixed, 10);
+}
+
 INSTANTIATE_TEST_SUITE_P(Sets, ThroughLibrary, testing::Values("cpu", "cpu/2", "all"), [](const auto& set) {
   std::string name = set.param;
   for (char& c : name) c = c == '/' ? '_' : c;
