@@ -10,5 +10,6 @@ Suite dropin_suite();
 Suite engine_suite();
 Suite kernelc_suite();
 Suite overhead_suite();
+Suite select_suite();
 
 }  // namespace heddle::bench
