@@ -44,7 +44,7 @@ struct Selection {
 };
 
 // Slower than the best by this: out after one sample; by this: out after two.
-constexpr double hopeless = 2.0, worse = 1.15;
+constexpr double hopeless = 1.5, worse = 1.1;
 constexpr std::size_t samples_enough = 3;
 
 struct Probe {

@@ -34,18 +34,23 @@ core::Grid grid_of(const Request& request, const Variant& variant) {
 
 // A variant must write what the base writes, for the same points. Only where both are known exactly can it be checked.
 void check_footprint(const Launch& launch, const Way& base, const Way& way) {
-  const core::Box part = core::align(launch.space, way.part, launch.space);
-  if (part.empty()) return;
-  const auto expected = base.kernel->touches(*base.shape, base.groups(part));
-  const auto given = way.kernel->touches(*way.shape, way.groups(part));
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (!expected[i].exact || !given[i].exact || expected[i].written == given[i].written) continue;
-    throw UsageError(fmt::format(
-        "kernel '{}', variant '{}': its footprint contradicts its source: for points {} it writes {} bytes of argument "
-        "{} where '{}' writes {}",
-        launch.name(), way.variant, core::to_string(part), given[i].written.size(), i, base.variant,
-        expected[i].written.size()));
+  if (way.shape->footprint_fits) return;
+  const core::Box all = core::align(launch.space, way.part, launch.space);
+  core::Box first = all;  // alone, a group shows what it covers; together, guards may hide it
+  for (std::size_t d = 0; d < 3; ++d) first.end[d] = std::min(all.end[d], way.part.points[d]);
+  for (const core::Box& part : {first, all}) {
+    const auto expected = base.kernel->touches(*base.shape, base.groups(part));
+    const auto given = way.kernel->touches(*way.shape, way.groups(part));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (!expected[i].exact || !given[i].exact || expected[i].written == given[i].written) continue;
+      throw UsageError(fmt::format(
+          "kernel '{}', variant '{}': its footprint contradicts its source: for points {} it writes {} bytes of "
+          "argument {} where '{}' writes {}",
+          launch.name(), way.variant, core::to_string(part), given[i].written.size(), i, base.variant,
+          expected[i].written.size()));
+    }
   }
+  way.shape->footprint_fits = true;
 }
 
 // Whether a part can be computed once more, and nothing changes.
@@ -71,9 +76,8 @@ decide::Mode mode_of(const Launch& launch) {
   for (const Way& way : launch.ways) together = core::joint(together, way.part);
   if (16 * volume(together) > launch.space.volume()) return decide::Mode::fully;
   if (launch.request.wishes.mode) return *launch.request.wishes.mode;
-  const bool uniform = std::all_of(launch.ways.begin(), launch.ways.end(),
-                                   [](const Way& way) { return core::uniform_work(*way.kernel->facts()); });
-  return uniform ? decide::Mode::fully : decide::Mode::hybrid;
+  // The base, as the simplest, shows what the work is; others have branches and loops of their own for edges.
+  return core::uniform_work(*launch.ways.front().kernel->facts()) ? decide::Mode::fully : decide::Mode::hybrid;
 }
 
 }  // namespace

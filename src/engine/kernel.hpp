@@ -71,6 +71,7 @@ struct Shape {
   std::string undivided;                        // why it must be; empty: it can be cut
   bool one_space = true;                        // what boxes write in different memories could not be joined by copying
   int axis = 0;                                 // along which cuts leave the fewest pieces
+  mutable bool footprint_fits = false;          // was looked at: it writes what the base writes
   mutable std::optional<Plan> plan;             // mutable: under the engine's lock, as all here
 };
 

@@ -62,7 +62,7 @@ TEST(Select, TheBaseFindsTheLengthOfProbes) {
 }
 
 TEST(Select, WhoeverIsHopelessGetsOneSample) {
-  const double costs[] = {1e-6, 5e-6, 0.4e-6, 0.45e-6};
+  const double costs[] = {1e-6, 5e-6, 0.4e-6, 0.43e-6};
   const auto cost = [&](std::size_t r) { return costs[r]; };
   const Outcome out =
       compete(selection_of(Mode::fully, 2, {rival(64), rival(64), rival(64), rival(64)}), 1 << 20, cost);

@@ -1,0 +1,130 @@
+// Kernels with several implementations, as a program uses them, and what it is told where they are wrong.
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "heddle/heddle.hpp"
+
+namespace heddle {
+namespace {
+
+const char* const one = R"(
+kernel void square(global const int* in, global int* out, int n) {
+  int i = get_global_id(0);
+  if (i < n) out[i] = in[i] * in[i];
+}
+)";
+const char* const four = R"(
+kernel void square(global const int* in, global int* out, int n) {
+  for (int k = 0; k < 4; ++k) {
+    int i = 4 * get_global_id(0) + k;
+    if (i < n) out[i] = in[i] * in[i];
+  }
+}
+)";
+const Covers by_one{.points = {64}, .group = {64}, .guarded = true};
+const Covers by_four{.points = {256}, .group = {64}, .guarded = true};
+
+class Variants : public testing::Test {
+ protected:
+  Runtime rt{Options{.devices = "cpu"}};
+
+  Kernel square() { return rt.kernel("square").variant("one", one, by_one).variant("four", four, by_four); }
+
+  Report run(const Kernel& kernel, const Selection& how, int n = 100'003) {
+    auto in = rt.buffer<int>(static_cast<std::size_t>(n)), out = rt.buffer<int>(static_cast<std::size_t>(n));
+    std::iota(in.host().begin(), in.host().end(), -50);
+    for (int& v : out.host()) v = -1;
+    const Launch launch = rt.launch(kernel, grid(n).select(how), in, out, n);
+    launch.wait();
+    const auto result = out.read();
+    for (int i = 0; i < n; ++i) {
+      EXPECT_EQ(result[static_cast<std::size_t>(i)], (i - 50) * (i - 50)) << i;
+      if (result[static_cast<std::size_t>(i)] != (i - 50) * (i - 50)) break;
+    }
+    return launch.report();
+  }
+
+  // What the launch says that it refuses.
+  std::string refusal(const Kernel& kernel, int n = 1000, const Selection& how = {}) {
+    auto in = rt.buffer<int>(static_cast<std::size_t>(n)), out = rt.buffer<int>(static_cast<std::size_t>(n));
+    try {
+      rt.launch(kernel, grid(n).select(how), in, out, n).wait();
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(Variants, TheInitialOneDoesEverythingIfToldSo) {
+  for (const char* initial : {"one", "four"}) {
+    const Report report = run(square(), {.when = Selection::When::never, .initial = initial});
+    ASSERT_EQ(report.slices.size(), 1u);
+    EXPECT_EQ(report.slices[0].variant, initial);
+  }
+}
+
+TEST_F(Variants, OneIsChosenAndKept) {
+  const Kernel kernel = square();
+  // Launches until it is known, here or in a few whole launches; then always the same, in one slice.
+  for (int i = 0; i < 12; ++i) run(kernel, {});
+  const Report report = run(kernel, {});
+  ASSERT_EQ(report.slices.size(), 1u);
+  EXPECT_EQ(run(kernel, {}).slices[0].variant, report.slices[0].variant);
+}
+
+TEST_F(Variants, ADecisionIsTold) {
+  const Kernel kernel = square();
+  std::string told;
+  for (int i = 0; i < 12; ++i) {
+    for (const std::string& decision : run(kernel, {}).decisions) told += decision + "\n";
+  }
+  EXPECT_NE(told.find("is best on cpu"), std::string::npos) << told;
+}
+
+TEST_F(Variants, OneThatDoesNotBuildIsLeftOut) {
+  const Kernel kernel =
+      rt.kernel("square").variant("one", one, by_one).variant("broken", "kernel void square(nonsense", by_one);
+  EXPECT_EQ(run(kernel, {}).slices.at(0).variant, "one");
+}
+
+TEST_F(Variants, AllThatDoNotBuildAreAnErrorWithTheirLogs) {
+  const Kernel kernel =
+      rt.kernel("square").variant("a", "kernel void square(x", by_one).variant("b", "kernel y", by_one);
+  auto in = rt.buffer<int>(64);
+  try {
+    rt.launch(kernel, grid(64), in, in, 64);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("square"), std::string::npos) << error.what();
+    EXPECT_NE(error.log().find("'a'"), std::string::npos) << error.log();
+    EXPECT_NE(error.log().find("'b'"), std::string::npos) << error.log();
+  }
+}
+
+TEST_F(Variants, MistakesAreNamed) {
+  EXPECT_EQ(refusal(rt.kernel("square")), "kernel 'square' has no variants yet");
+  EXPECT_NE(refusal(square(), 1000, {.initial = "five"}).find("no variant 'five'"), std::string::npos);
+  // A footprint that contradicts the source.
+  const std::string wrong =
+      refusal(rt.kernel("square").variant("one", one, by_one).variant("four", four, by_one), 4096);
+  EXPECT_NE(wrong.find("variant 'four': its footprint contradicts its source"), std::string::npos) << wrong;
+  // A size that no group fits.
+  const Covers whole_groups{.points = {64}, .group = {64}};
+  const std::string size = refusal(rt.kernel("square").variant("one", one, whole_groups));
+  EXPECT_NE(size.find("no multiple of what a group of its first variant 'one' covers"), std::string::npos) << size;
+  // Another signature.
+  const char* const other = "kernel void square(global const int* in, global int* out) { out[get_global_id(0)] = 1; }";
+  const std::string count = refusal(rt.kernel("square").variant("one", one, by_one).variant("other", other, by_one));
+  EXPECT_NE(count.find("3 arguments given, 2 expected"), std::string::npos) << count;
+  EXPECT_THROW(rt.launch(square(), grid(0)), std::invalid_argument);
+  EXPECT_THROW(square().variant("one", one, by_one), std::invalid_argument);
+  EXPECT_THROW(rt.kernel("square", one).variant("four", four, by_four), std::invalid_argument);
+  EXPECT_THROW(Kernel().variant("one", one, by_one), std::invalid_argument);
+  EXPECT_NE(refusal(rt.kernel("square").variant("one", one, {.points = {-1}, .group = {64}})).find("at least 1"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace heddle
