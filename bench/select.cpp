@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 using When = Selection::When;
 
 constexpr const char* pure_prefix = "pure ";
-constexpr const char *heddle_name = "Heddle, first launch", *overhead_name = "overhead", *right_name = "right choices";
+constexpr const char *heddle_name = "Heddle", *overhead_name = "overhead", *right_name = "right choices";
 constexpr double tie = 1.03;  // as good as the best
 
 // The variant that computed most of a launch.
@@ -38,12 +38,18 @@ std::vector<Row> compare_variants(Context& context, const workloads::Workload& w
   workloads::InLibrary there(runtime, instance);
   const Kernel kernel = workloads::with_variants(runtime, workload);
   const Grid points = workloads::points_of(instance);
-  const auto run = [&](const Selection& how) {
+  // Launches as often as they fill a tenth of a second: the first finds out, or begins to, what the others use.
+  int times = 1;
+  const auto run = [&](Selection how) {
     const auto begin = Clock::now();
-    const Launch launch = there.launch(kernel, points.select(how));
-    launch.wait();
+    Launch launch;
+    for (int i = 0; i < times; ++i) {
+      launch = there.launch(kernel, points.select(how));
+      launch.wait();
+      if (how.when == When::always) how.when = When::once;
+    }
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-    return std::pair(ms, launch.report());
+    return std::pair(ms / times, launch.report());
   };
   const auto begin_builds = Clock::now();
   std::vector<Case> cases;
@@ -51,6 +57,8 @@ std::vector<Row> compare_variants(Context& context, const workloads::Workload& w
     run({When::never, {}, v.name}), run({When::never, {}, v.name});  // builds, and touches all memory
     cases.push_back({prefix + pure_prefix + v.name, "ms", [&, v] { return run({When::never, {}, v.name}).first; }});
   }
+  const double base_ms = run({When::never, {}, workload.variants[0].name}).first;
+  if (base_ms < 20) times = static_cast<int>(std::ceil(100 / base_ms));
   run({When::always, {}, ""});
   const double build_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin_builds).count();
   std::vector<std::string> choices;

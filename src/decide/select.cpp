@@ -18,6 +18,11 @@ std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points)
   return (std::max(points, one) + one - 1) / one * one;
 }
 
+// One probe of every rival takes about this share of a launch, if they are all alike.
+constexpr double share_of_probes = 0.02;
+// Launches that take less than so many probes are not worth to be shared.
+constexpr double shortest_launch = 50;
+
 bool runs(const Rival& rival) { return rival.ready && !rival.out; }
 
 // The one with which the length of probes is found: the base, or the first that is there.
@@ -79,14 +84,15 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   std::int64_t all = 0;  // of one round
   for (std::size_t r = 0; r < s.rivals.size(); ++r) all += runs(s.rivals[r]) ? rounded(s, r, s.length) : 0;
   // Two rounds must leave most of the launch to the winner; else whole launches are compared.
-  const bool whole = 4 * all > points;
+  const bool whole = s.whole || 4 * all > points;
   const auto visited = [&](std::size_t r) {
     return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
   };
   const auto probe = [&](std::size_t r) {
     return Probe{r, rounded(s, r, s.length), whole,
                  s.mode == Mode::hybrid && !whole && s.settled_length && !s.visitors.empty() && s.region_of == launch &&
-                     !visited(r)};
+                     !visited(r),
+                 points};
   };
   if (!s.settled_length && !whole) return probe(lead_of(s));
   // Whoever has run least; the order turns from round to round, so that nobody is always the first.
@@ -121,11 +127,19 @@ void learn(Selection& s, const Probe& probe, double seconds) {
   }
   rival.samples.push_back(seconds / static_cast<double>(points));
   if (!s.settled_length) {
-    if (seconds >= s.shortest || probe.whole) {
+    const double all = rival.samples.back() * static_cast<double>(probe.of);  // seconds of the launch
+    const double wanted =
+        std::clamp(share_of_probes * all / static_cast<double>(s.rivals.size()), s.shortest / 4, s.shortest);
+    if (probe.whole) {
+      s.settled_length = true;
+    } else if (seconds >= s.shortest / 8 && all < shortest_launch * s.shortest) {
+      s.settled_length = s.whole = true;
+      rival.samples.clear();  // other conditions
+    } else if (seconds >= 0.75 * wanted) {
       s.settled_length = true;
       s.length = points;
     } else {
-      const double factor = std::clamp(1.2 * s.shortest / std::max(seconds, 1e-9), 2.0, 8.0);
+      const double factor = std::clamp(wanted / std::max(seconds, 1e-9), 1.2, 8.0);
       s.length = rounded(s, r, static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor)));
       rival.samples.clear();  // too short to be compared with
     }

@@ -34,7 +34,9 @@ struct Selection {
   // Points of a probe: grows with the base until one takes long enough to be timed.
   std::int64_t length = 0;
   bool settled_length = false;
-  double shortest = 200e-6;  // seconds that say something, where a launch takes about 10 us
+  double shortest =
+      200e-6;          // seconds that a probe takes, down to a quarter of it in launches that are short themselves
+  bool whole = false;  // launches are too short to be shared by rivals: each of them is a probe
   // Hybrid: what parts are made of, the part that is being compared, and who has computed it.
   core::Footprint together;
   core::Box region;
@@ -52,6 +54,7 @@ struct Probe {
   std::int64_t points = 0;
   bool whole = false;   // all of the launch: it is too small to be shared by all rivals
   bool repeat = false;  // hybrid: the region once more, by another rival
+  std::int64_t of = 0;  // points of the launch
 
   bool operator==(const Probe&) const = default;
 };

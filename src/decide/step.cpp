@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace heddle::decide {
 
@@ -38,6 +39,18 @@ std::size_t variant_of(const State& s, const Member& member) {
     if (can(member, v)) return v;
   }
   return best;
+}
+
+// All variants, the best first; those that were not timed after the others.
+std::vector<std::size_t> by_cost(const State& s, const Member& member) {
+  std::vector<std::size_t> out(s.footprints.size());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  if (!member.selection) return out;
+  const auto cost = [&](std::size_t v) {
+    return cost_of(member.selection->rivals[v]).value_or(std::numeric_limits<double>::infinity());
+  };
+  std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
+  return out;
 }
 
 // A launch that cannot be cut: all of it at once; rivals take turns, a launch each.
@@ -139,9 +152,9 @@ std::vector<Action> stream(const State& s, const std::vector<std::pair<std::size
       return remaining.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
     };
     auto box = take(variant);
-    // What its footprint does not fit into is for another variant: in the end for the base.
-    for (std::size_t v = s.footprints.size(); v-- > 0 && !box;) {
-      if (can(member, v)) box = take(variant = v);
+    // What its footprint does not fit into is for another variant, the best that does.
+    for (std::size_t v : by_cost(s, member)) {
+      if (!box && can(member, v)) box = take(variant = v);
     }
     if (!box) break;
     const std::size_t queue = emptiest_queue(member);

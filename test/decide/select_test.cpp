@@ -49,16 +49,16 @@ TEST(Select, OneVariantNeedsNoProbe) {
 
 TEST(Select, TheBaseFindsTheLengthOfProbes) {
   Selection s = selection_of(Mode::fully, 2, {rival(64, false), rival(256, false)});
-  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 128, false, false}));
-  learn(s, {0, 128}, 1.0);  // compiles
-  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 128, false, false}));
-  learn(s, {0, 128}, 20e-6);  // eight times as many would take 160 us
-  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 1024, false, false}));
-  learn(s, {0, 1024}, 100e-6);
-  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 2560, false, false}));  // 2.4 times, in whole footprints of both units
-  learn(s, {0, 2560}, 250e-6);
+  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 128, false, false, 1'000'000}));
+  learn(s, {0, 128, false, false, 1'000'000}, 1.0);  // compiles
+  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 128, false, false, 1'000'000}));
+  learn(s, {0, 128, false, false, 1'000'000}, 20e-6);  // eight times as many would take 160 us
+  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 1024, false, false, 1'000'000}));
+  learn(s, {0, 1024, false, false, 1'000'000}, 100e-6);
+  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 2048, false, false, 1'000'000}));
+  learn(s, {0, 2048, false, false, 1'000'000}, 250e-6);
   EXPECT_TRUE(s.settled_length);
-  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{1, 2560, false, false}));
+  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{1, 2048, false, false, 1'000'000}));
 }
 
 TEST(Select, WhoeverIsHopelessGetsOneSample) {
