@@ -13,10 +13,13 @@ namespace {
 std::int64_t volume(const core::Footprint& f) { return f.points[0] * f.points[1] * f.points[2]; }
 
 // Whole footprints, as many as keep every unit equally busy.
-std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points) {
-  const std::int64_t one = volume(s.mode == Mode::hybrid ? s.together : s.rivals[rival].footprint) * s.units;
+std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points, bool own) {
+  const std::int64_t one = volume(s.mode == Mode::hybrid && !own ? s.together : s.rivals[rival].footprint) * s.units;
   return (std::max(points, one) + one - 1) / one * one;
 }
+
+// Samples that decide: repeats cost more.
+std::size_t enough(const Selection& s) { return s.mode == Mode::hybrid && !s.whole ? 2 : 3; }
 
 // One probe of every rival takes about this share of a launch, if they are all alike.
 constexpr double share_of_probes = 0.02;
@@ -42,10 +45,21 @@ void decide_if_clear(Selection& s) {
     const auto mine = cost_of(rival);
     const double limit = rival.samples.size() >= 2 ? worse : hopeless;
     if (r != best && mine && *mine > limit * *cost) rival.out = true;
-    open |= runs(rival) && rival.samples.size() < samples_enough;
+    open |= runs(rival) && rival.samples.size() < enough(s);
   }
   const auto left = std::count_if(s.rivals.begin(), s.rivals.end(), runs);
   if (s.settled_length && (left == 1 || !open)) s.winner = best;
+}
+
+// When all have been seen.
+void drop_far_off(Selection& s) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Rival& rival : s.rivals) {
+    if (runs(rival) && !rival.look) return;
+    if (runs(rival)) best = std::min(best, *rival.look);
+  }
+  for (Rival& rival : s.rivals) rival.out |= runs(rival) && *rival.look > far_off * best;
+  if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }
 
 }  // namespace
@@ -55,7 +69,7 @@ Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double s
   out.shortest = shortest;
   out.mode = mode, out.units = std::max(1, units), out.rivals = std::move(rivals);
   for (const Rival& rival : out.rivals) out.together = core::joint(out.together, rival.footprint);
-  out.length = rounded(out, lead_of(out), 1);
+  out.length = rounded(out, lead_of(out), 1, true);
   if (std::count_if(out.rivals.begin(), out.rivals.end(), runs) == 1) out.winner = lead_of(out);
   return out;
 }
@@ -66,6 +80,11 @@ std::optional<double> cost_of(const Rival& rival) {
   std::sort(sorted.begin(), sorted.end());
   const std::size_t half = sorted.size() / 2;
   return sorted.size() % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+std::optional<double> guess_of(const Rival& rival) {
+  const auto cost = cost_of(rival);
+  return cost ? cost : rival.look;
 }
 
 std::size_t best_of(const Selection& s) {
@@ -82,19 +101,23 @@ std::size_t best_of(const Selection& s) {
 std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::uint64_t launch) {
   if (s.winner) return std::nullopt;
   std::int64_t all = 0;  // of one round
-  for (std::size_t r = 0; r < s.rivals.size(); ++r) all += runs(s.rivals[r]) ? rounded(s, r, s.length) : 0;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) all += runs(s.rivals[r]) ? rounded(s, r, s.length, false) : 0;
   // Two rounds must leave most of the launch to the winner; else whole launches are compared.
   const bool whole = s.whole || 4 * all > points;
   const auto visited = [&](std::size_t r) {
     return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
   };
   const auto probe = [&](std::size_t r) {
-    return Probe{r, rounded(s, r, s.length), whole,
+    return Probe{r, rounded(s, r, s.length, !s.settled_length), whole,
                  s.mode == Mode::hybrid && !whole && s.settled_length && !s.visitors.empty() && s.region_of == launch &&
                      !visited(r),
                  points};
   };
   if (!s.settled_length && !whole) return probe(lead_of(s));
+  for (std::size_t r = 0; r < s.rivals.size() && !whole; ++r) {
+    if (runs(s.rivals[r]) && !s.rivals[r].look)
+      return Probe{r, rounded(s, r, s.length / 3, true), false, false, points, true};
+  }
   // Whoever has run least; the order turns from round to round, so that nobody is always the first.
   std::optional<std::size_t> next;
   const auto runs_of = [&](std::size_t r) { return s.rivals[r].samples.size() + s.rivals[r].prepared; };
@@ -102,7 +125,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   const std::size_t first = static_cast<std::size_t>(s.regions) % count;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t r = (first + i) % count;
-    if (!runs(s.rivals[r]) || s.rivals[r].samples.size() >= samples_enough) continue;
+    if (!runs(s.rivals[r]) || s.rivals[r].samples.size() >= enough(s)) continue;
     // A region is finished before the next is begun.
     if (next && probe(r).repeat != probe(*next).repeat ? probe(r).repeat : !next || runs_of(r) < runs_of(*next))
       next = r;
@@ -112,6 +135,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
 }
 
 void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t launch) {
+  if (probe.look || !s.settled_length) return;
   if (!probe.repeat) s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
   s.visitors.push_back(probe.rival);
 }
@@ -125,7 +149,12 @@ void learn(Selection& s, const Probe& probe, double seconds) {
     rival.prepared = true;
     return;
   }
-  rival.samples.push_back(seconds / static_cast<double>(points));
+  const double cost = seconds / static_cast<double>(points);
+  if (probe.look) {
+    rival.look = cost;
+    return drop_far_off(s);
+  }
+  rival.samples.push_back(cost);
   if (!s.settled_length) {
     const double all = rival.samples.back() * static_cast<double>(probe.of);  // seconds of the launch
     const double wanted =
@@ -138,9 +167,11 @@ void learn(Selection& s, const Probe& probe, double seconds) {
     } else if (seconds >= 0.75 * wanted) {
       s.settled_length = true;
       s.length = points;
+      rival.look = cost;
+      if (s.mode == Mode::hybrid) rival.samples.clear();  // another part than the others will compute
     } else {
       const double factor = std::clamp(wanted / std::max(seconds, 1e-9), 1.2, 8.0);
-      s.length = rounded(s, r, static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor)));
+      s.length = rounded(s, r, static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor)), true);
       rival.samples.clear();  // too short to be compared with
     }
   }

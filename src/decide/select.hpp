@@ -18,6 +18,7 @@ struct Rival {
   bool ready = false;           // the device has built it
   bool prepared = false;        // and has run it: a first run may compile, and says nothing
   bool out = false;             // another one is better
+  std::optional<double> look;   // seconds per point at first sight, on a shorter part
   std::vector<double> samples;  // seconds per point, one per probe
 };
 
@@ -45,9 +46,8 @@ struct Selection {
   int regions = 0;  // that were begun
 };
 
-// Slower than the best by this: out after one sample; by this: out after two.
-constexpr double hopeless = 1.5, worse = 1.1;
-constexpr std::size_t samples_enough = 3;
+// Slower than the best by this: out at first sight; after one sample; after two.
+constexpr double far_off = 2.0, hopeless = 1.5, worse = 1.1;
 
 struct Probe {
   std::size_t rival = 0;
@@ -55,6 +55,7 @@ struct Probe {
   bool whole = false;   // all of the launch: it is too small to be shared by all rivals
   bool repeat = false;  // hybrid: the region once more, by another rival
   std::int64_t of = 0;  // points of the launch
+  bool look = false;    // a short one, at first sight: only who is far off is out
 
   bool operator==(const Probe&) const = default;
 };
@@ -74,7 +75,8 @@ void give_up(Selection& selection, std::size_t rival);
 // The winner, or who is best so far.
 std::size_t best_of(const Selection& selection);
 
-// Seconds per point; nothing where it was never timed.
+// Seconds per point; nothing where it was never timed. The second counts looks, too.
 std::optional<double> cost_of(const Rival& rival);
+std::optional<double> guess_of(const Rival& rival);
 
 }  // namespace heddle::decide

@@ -47,7 +47,7 @@ std::vector<std::size_t> by_cost(const State& s, const Member& member) {
   std::iota(out.begin(), out.end(), std::size_t{0});
   if (!member.selection) return out;
   const auto cost = [&](std::size_t v) {
-    return cost_of(member.selection->rivals[v]).value_or(std::numeric_limits<double>::infinity());
+    return guess_of(member.selection->rivals[v]).value_or(std::numeric_limits<double>::infinity());
   };
   std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
   return out;
@@ -98,10 +98,12 @@ std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, do
     } else {
       // Where parts differ, regions lie apart: in the middle, then on both sides.
       static constexpr double places[] = {0.5, 0.17, 0.83, 0.33, 0.67};
-      const bool hybrid = member.selection->mode == Mode::hybrid;
+      const bool hybrid = member.selection->mode == Mode::hybrid && !probe->look && member.selection->settled_length;
       const auto place = static_cast<std::size_t>(member.selection->regions) % std::size(places);
       box = remaining.carve(hybrid ? member.selection->together : footprint, s.space, probe->points,
-                            hybrid ? places[place] : 0);
+                            hybrid                                   ? places[place]
+                            : member.selection->mode == Mode::hybrid ? 0.5
+                                                                     : 0);
       if (!box) return false;
     }
     probe->points = box->volume();

@@ -229,9 +229,9 @@ void Engine::learn(const Slice& slice) {
   decide::learn(selection, *slice.probe, seconds);
   if (!open || !selection.winner) return;
   std::string costs;
-  const auto best = decide::cost_of(selection.rivals[*selection.winner]);
+  const auto best = decide::guess_of(selection.rivals[*selection.winner]);
   for (std::size_t r = 0; r < selection.rivals.size(); ++r) {
-    const auto cost = decide::cost_of(selection.rivals[r]);
+    const auto cost = decide::guess_of(selection.rivals[r]);
     if (r != *selection.winner && cost && best)
       costs += fmt::format(", '{}' takes {:.3g} x", launch.ways[r].variant, *cost / *best);
   }

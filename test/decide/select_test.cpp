@@ -58,16 +58,17 @@ TEST(Select, TheBaseFindsTheLengthOfProbes) {
   EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 2048, false, false, 1'000'000}));
   learn(s, {0, 2048, false, false, 1'000'000}, 250e-6);
   EXPECT_TRUE(s.settled_length);
-  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{1, 2048, false, false, 1'000'000}));
+  EXPECT_EQ(*next_probe(s, 1'000'000),
+            (Probe{1, 1024, false, false, 1'000'000, true}));  // a third, in whole footprints
 }
 
-TEST(Select, WhoeverIsHopelessGetsOneSample) {
+TEST(Select, WhoeverIsFarOffGetsOneLook) {
   const double costs[] = {1e-6, 5e-6, 0.4e-6, 0.43e-6};
   const auto cost = [&](std::size_t r) { return costs[r]; };
   const Outcome out =
       compete(selection_of(Mode::fully, 2, {rival(64), rival(64), rival(64), rival(64)}), 1 << 20, cost);
   EXPECT_EQ(out.winner, 2u);
-  EXPECT_EQ(out.probes, 1 + 1 + 3 + 3 + 1);  // the base sets the length, and is out when the others are known
+  EXPECT_EQ(out.probes, 2 + 3 + 3 + 3);  // the base sets the length, three are looked at, two compared
   EXPECT_EQ(out.wasted, 0);
 }
 
@@ -80,6 +81,8 @@ TEST(Select, HybridComparesTheSameRegions) {
     learn(s, probe, seconds);
     return std::pair(probe.rival, probe.repeat);
   };
+  EXPECT_EQ(run(300e-6), std::pair(std::size_t{0}, false));
+  EXPECT_EQ(run(110e-6), std::pair(std::size_t{1}, false));  // a look
   EXPECT_EQ(run(300e-6), std::pair(std::size_t{0}, false));
   EXPECT_EQ(run(310e-6), std::pair(std::size_t{1}, true));
   EXPECT_EQ(run(310e-6), std::pair(std::size_t{1}, false));  // another region, another order
