@@ -185,8 +185,20 @@ std::optional<Box> BoxSet::carve(const Footprint& footprint, const Box& space, s
 
 Footprint joint(const Footprint& a, const Footprint& b) {
   Footprint out{{}, a.guarded && b.guarded};
-  for (int d = 0; d < 3; ++d) out.points[d] = std::lcm(a.points[d], b.points[d]);
+  constexpr std::int64_t large = std::int64_t{1} << 40;
+  for (int d = 0; d < 3; ++d) {
+    const std::int64_t common = std::gcd(a.points[d], b.points[d]);
+    const double both = static_cast<double>(a.points[d] / common) * static_cast<double>(b.points[d]);
+    out.points[d] = both > static_cast<double>(large) ? large : a.points[d] / common * b.points[d];
+  }
   return out;
+}
+
+std::int64_t volume(const Footprint& f) {
+  const double all =
+      static_cast<double>(f.points[0]) * static_cast<double>(f.points[1]) * static_cast<double>(f.points[2]);
+  constexpr std::int64_t most = std::int64_t{1} << 60;
+  return all > static_cast<double>(most) ? most : f.points[0] * f.points[1] * f.points[2];
 }
 
 void BoxSet::join_neighbours() {

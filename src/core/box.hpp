@@ -50,8 +50,9 @@ struct Footprint {
 // footprint may reach over the end of the space, so there the box may end with it. Empty if not one footprint fits.
 Box align(const Box& box, const Footprint& footprint, const Box& space);
 
-// What is made of whole footprints of both; guarded where both are.
+// What is made of whole footprints of both; guarded where both are. Beyond what any launch has, it only is large.
 Footprint joint(const Footprint& a, const Footprint& b);
+std::int64_t volume(const Footprint& footprint);  // at most 2^60
 
 // A set of points kept as disjoint boxes.
 class BoxSet {

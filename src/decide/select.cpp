@@ -10,11 +10,10 @@ namespace heddle::decide {
 
 namespace {
 
-std::int64_t volume(const core::Footprint& f) { return f.points[0] * f.points[1] * f.points[2]; }
-
 // Whole footprints, as many as keep every unit equally busy.
 std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points, bool own) {
-  const std::int64_t one = volume(s.mode == Mode::hybrid && !own ? s.together : s.rivals[rival].footprint) * s.units;
+  const std::int64_t part = core::volume(s.mode == Mode::hybrid && !own ? s.together : s.rivals[rival].footprint);
+  const std::int64_t one = std::min(part, (std::int64_t{1} << 60) / s.units) * s.units;
   return (std::max(points, one) + one - 1) / one * one;
 }
 
@@ -100,10 +99,11 @@ std::size_t best_of(const Selection& s) {
 
 std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::uint64_t launch) {
   if (s.winner) return std::nullopt;
-  std::int64_t all = 0;  // of one round
-  for (std::size_t r = 0; r < s.rivals.size(); ++r) all += runs(s.rivals[r]) ? rounded(s, r, s.length, false) : 0;
+  double all = 0;  // of one round
+  for (std::size_t r = 0; r < s.rivals.size(); ++r)
+    all += runs(s.rivals[r]) ? static_cast<double>(rounded(s, r, s.length, false)) : 0;
   // Two rounds must leave most of the launch to the winner; else whole launches are compared.
-  const bool whole = s.whole || 4 * all > points;
+  const bool whole = s.whole || 4 * all > static_cast<double>(points);
   const auto visited = [&](std::size_t r) {
     return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
   };

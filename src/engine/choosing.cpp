@@ -17,8 +17,6 @@ using core::UsageError;
 
 namespace {
 
-std::int64_t volume(const core::Footprint& f) { return f.points[0] * f.points[1] * f.points[2]; }
-
 // The groups of a variant over all points: the last ones reach over the end where they guard themselves, and elsewhere
 // leave what they do not fill.
 core::Grid grid_of(const Request& request, const Variant& variant) {
@@ -26,6 +24,8 @@ core::Grid grid_of(const Request& request, const Variant& variant) {
   grid.dimensions = request.dimensions;
   grid.local = variant.group;
   for (std::size_t d = 0; d < 3; ++d) {
+    if (variant.group[d] > 1 || variant.footprint.points[d] > 1)
+      grid.dimensions = std::max(grid.dimensions, static_cast<int>(d) + 1);
     const std::int64_t one = variant.footprint.points[d];
     grid.groups[d] = (request.items[d] + (variant.footprint.guarded ? one - 1 : 0)) / one;
   }
@@ -74,7 +74,8 @@ decide::Mode mode_of(const Launch& launch) {
   if (launch.request.wishes.mode == decide::Mode::fully || !repeatable(launch)) return decide::Mode::fully;
   core::Footprint together;
   for (const Way& way : launch.ways) together = core::joint(together, way.part);
-  if (16 * volume(together) > launch.space.volume()) return decide::Mode::fully;
+  if (16 * static_cast<double>(core::volume(together)) > static_cast<double>(launch.space.volume()))
+    return decide::Mode::fully;
   if (launch.request.wishes.mode) return *launch.request.wishes.mode;
   // The base, as the simplest, shows what the work is; others have branches and loops of their own for edges.
   return core::uniform_work(*launch.ways.front().kernel->facts()) ? decide::Mode::fully : decide::Mode::hybrid;
@@ -112,6 +113,11 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
                        const std::vector<Bytes>& sizes) {
   const Request& request = launch.request;
   const Pool& pool = *request.pool;
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (request.offset[d] != 0 || request.group[d] != 0)
+      throw UsageError(
+          fmt::format("kernel '{}' has variants: their groups are their own, and launches have no offset", pool.name));
+  }
   for (const Variant& variant : pool.variants) {
     Way way{.variant = variant.name, .kernel = variant.kernel, .grid = grid_of(request, variant)};
     way.footprint = variant.footprint;
@@ -155,7 +161,9 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
       all.exact &= one.exact;
       all.read.add(one.read), all.written.add(one.written);
     }
-    if (launch.undivided.empty()) launch.undivided = way.shape->undivided;
+    const bool one_group = way.grid.groups[0] * way.grid.groups[1] * way.grid.groups[2] == 1;
+    if (launch.undivided.empty() && !one_group) launch.undivided = way.shape->undivided;
+    if (launch.undivided.empty() && one_group) launch.undivided = way.kernel->why_not();
     launch.one_space |= way.shape->one_space;
   }
   // Undivided, a launch must be covered by whoever takes it.
@@ -163,7 +171,9 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
     std::erase_if(launch.ways, [&](const Way& way) {
       return core::align(launch.space, way.footprint, launch.space) != launch.space;
     });
-    launch.initial = std::min(launch.initial, launch.ways.size() - 1);
+    const auto asked = std::find_if(launch.ways.begin(), launch.ways.end(),
+                                    [&](const Way& way) { return way.variant == request.wishes.initial; });
+    launch.initial = asked == launch.ways.end() ? 0 : static_cast<std::size_t>(asked - launch.ways.begin());
   }
   // Along an axis that leaves few pieces, if all footprints are thin there.
   launch.axis = base.shape->axis;

@@ -156,9 +156,10 @@ Engine::~Engine() {
   if (worker_.joinable()) worker_.join();
   if (builder_.joinable()) builder_.join();
   for (Member& member : members_) {
-    for (Member::Lane& lane : member.lanes) {
-      if (member.gone) keep_for_good(std::move(lane.queue));  // a device that hangs would make us wait for it
-    }
+    if (!member.gone) continue;  // a device that hangs would make us wait for it
+    for (Member::Lane& lane : member.lanes) keep_for_good(std::move(lane.queue));
+    keep_for_good(std::move(member.timed));
+    keep_for_good(std::move(member.gathering));
   }
 }
 
@@ -316,6 +317,9 @@ void Engine::bind(Launch& launch) {
     if (request.items[d] < 1)
       throw UsageError(fmt::format("kernel '{}': {} work-items in dimension {}; at least 1 expected", launch.name(),
                                    request.items[d], d));
+    if (static_cast<int>(d) >= request.dimensions && request.items[d] != 1)
+      throw UsageError(fmt::format("kernel '{}': {} work-items in dimension {} of a launch of {} dimensions",
+                                   launch.name(), request.items[d], d, request.dimensions));
   }
   launch.space = {{0, 0, 0}, request.items};
   launch.remaining = core::BoxSet(launch.space);

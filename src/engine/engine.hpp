@@ -129,6 +129,7 @@ class Engine {
   HostBlock host_block(Bytes size, bool locked);
   std::shared_ptr<Memory> known(std::shared_ptr<Memory> memory);
   void wait_for_users(Memory& memory, bool readers);
+  bool wait_for_arrival(Lock& lock, Memory& memory);
 
   // progress.cpp
   void work();
@@ -154,7 +155,7 @@ class Engine {
     bool soon = false;  // others will, when their bytes are on the host
   };
   Placed place(Launch& launch, Slice& slice);
-  Leaving make_room(std::size_t member, Bytes wanted, const Slice& slice);
+  Leaving make_room(std::size_t member, Bytes wanted, const Slice* slice);        // for it; null: nobody keeps buffers
   bool begin_windows(const Launch& launch, std::size_t way, std::size_t member);  // false: there are none
 
   // slices.cpp
@@ -198,6 +199,7 @@ class Engine {
   void add_pieces(const Piece& whole);
   void move_pieces();
   void move(const std::shared_ptr<Piece>& piece);  // its copy on the host is done, or that of the device
+  void deliver(const std::shared_ptr<Piece>& piece, std::span<const std::byte> from, Ring::Chunk* chunk);
   void arrived(const Piece& piece, core::Status status);
   bool drop(const Piece& piece);
 
@@ -211,7 +213,9 @@ class Engine {
   std::condition_variable changed_;
   std::vector<Member> members_;
   std::list<std::shared_ptr<Launch>> active_;
-  std::vector<std::weak_ptr<Memory>> memories_;  // where devices have memory of their own
+  std::vector<std::shared_ptr<Launch>> to_turn_;  // of `turn`, which is at work where this is not empty or...
+  bool turning_ = false;                          // ...this is set
+  std::vector<std::weak_ptr<Memory>> memories_;   // where devices have memory of their own
   std::uint64_t launches_ = 0, slices_started_ = 0, steps_ = 0;
   std::uint64_t generation_ = 0;                        // how often devices or builds have changed
   bool room_wanted_ = false;                            // a launch waits for bytes to leave a device

@@ -71,8 +71,8 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
 void Engine::collect(const Gather& gather) {
   if (!std::erase_if(gathers_, [&](const auto& g) { return g.get() == &gather; })) return;  // given up before
   if (auto status = gather.event->wait(); !status) {
-    gather.memory->forget(host_memory, SpanSet(gather.bytes));
-    count_failure(gather.member, status.failure());
+    gather.memory->settle();  // and not more: others may have brought or written the bytes since
+    if (status.failure().kind != core::FailureKind::allocation) count_failure(gather.member, status.failure());
     if (members_[gather.member].aside)
       gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));
   }
@@ -85,6 +85,10 @@ void Engine::give_up(const Gather& gather) {
   const auto at = std::find_if(gathers_.begin(), gathers_.end(), [&](const auto& g) { return g.get() == &gather; });
   if (at == gathers_.end()) return;
   keep_for_good(*at);
+  gather.memory->unusable = "a copy to the host that did not end may still write to this buffer";
+  const auto its = [&](const auto& piece) { return piece->gather.get() == &gather; };
+  std::erase_if(waiting_pieces_, its);
+  std::erase_if(leaving_pieces_, its);
   gather.memory->abandon(host_memory, gather.event);
   gather.memory->forget(host_memory, SpanSet(gather.bytes));
   gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));

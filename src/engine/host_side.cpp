@@ -64,7 +64,28 @@ void Engine::wait_for_users(Memory& memory, bool readers) {
 void Engine::discard(const std::shared_ptr<Memory>& memory) {
   wait_for_users(*memory, true);
   Lock lock(mutex_);
+  // Results that are on their way would come over what is written now.
+  while (wait_for_arrival(lock, *memory)) {
+  }
   memory->written(host_memory, SpanSet(memory->all()));
+}
+
+// False where no bytes are on their way to the host's copy; else the first of them have come, or never will.
+bool Engine::wait_for_arrival(Lock& lock, Memory& memory) {
+  memory.settle();
+  const auto pending = memory.pending(host_memory, SpanSet(memory.all()));
+  if (pending.empty()) return false;
+  const device::Event event = pending.front();
+  lock.unlock();
+  const bool ended = static_cast<bool>(event->wait(60 * options_.hang_limit)) || event->done();
+  lock.lock();
+  drain();
+  if (ended) return true;
+  for (const auto& one : std::vector(gathers_)) {
+    if (one->event == event) give_up(*one);
+  }
+  run_held();
+  return true;
 }
 
 core::Status Engine::to_host(const std::shared_ptr<Memory>& memory, bool for_writing) {
@@ -76,21 +97,7 @@ core::Status Engine::to_host(const std::shared_ptr<Memory>& memory, bool for_wri
   for (;;) {
     memory->settle();
     if (!gather(memory, all)) return Failure{FailureKind::lost, "bytes of a buffer were lost with their device", ""};
-    if (memory->pending(host_memory, all).empty()) {
-      if (!drain() && memory->fresh(host_memory).covers(all)) break;
-      continue;
-    }
-    const auto pending = memory->pending(host_memory, all);
-    const device::Event& event = pending.front();
-    lock.unlock();
-    const bool ended = static_cast<bool>(event->wait(60 * options_.hang_limit)) || event->done();
-    lock.lock();
-    drain();
-    if (ended) continue;
-    for (const auto& one : std::vector(gathers_)) {
-      if (one->event == event) give_up(*one);
-    }
-    run_held();
+    if (!wait_for_arrival(lock, *memory) && !drain() && memory->fresh(host_memory).covers(all)) break;
   }
   if (for_writing) memory->written(host_memory, all);
   return core::Done{};

@@ -57,6 +57,7 @@ struct Touch {
 // were.
 struct Plan {
   std::size_t member = 0, way = 0;
+  core::Index items{};           // points: groups that guard themselves may be as many for another number
   bool spread = false;           // as the program wished
   std::uint64_t generation = 0;  // of the engine's devices and builds
 };

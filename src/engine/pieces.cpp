@@ -32,17 +32,30 @@ void Engine::add_pieces(const Piece& whole) {
   begin_to_look();
 }
 
-// As many as there are chunks, in the order in which they came.
+// As many as there are chunks, in the order in which they came to each device.
 void Engine::move_pieces() {
-  while (!waiting_pieces_.empty()) {
-    const std::shared_ptr<Piece> piece = waiting_pieces_.front();
+  std::vector<bool> full(members_.size());
+  for (std::size_t next = 0; next < waiting_pieces_.size();) {
+    const std::shared_ptr<Piece> piece = waiting_pieces_[next];
     Member& member = members_[piece->member];
-    piece->chunk = member.ring->take();
-    if (!piece->chunk && member.ring->works()) return;
-    waiting_pieces_.pop_front();
+    const bool lost = member.gone || (piece->gather && piece->memory->device_bytes(piece->member) == 0);
+    piece->chunk = lost || full[piece->member] ? nullptr : member.ring->take();
+    if (!piece->chunk && !lost && member.ring->works()) {
+      full[piece->member] = true;
+      ++next;
+      continue;
+    }
+    waiting_pieces_.erase(waiting_pieces_.begin() + static_cast<std::ptrdiff_t>(next));
+    next = 0;  // what follows may add and remove pieces
     const auto size = static_cast<std::size_t>(piece->bytes.size());
     if (!piece->chunk) {
-      arrived(*piece, core::Failure{core::FailureKind::allocation, "no memory could be locked", ""});
+      if (piece->slice && !lost) {
+        deliver(piece, part(piece->host, piece->bytes), nullptr);  // without a ring, the driver's own way
+        continue;
+      }
+      if (piece->slice) drop(*piece);
+      arrived(*piece, core::Failure{lost ? core::FailureKind::lost : core::FailureKind::allocation,
+                                    lost ? "the device is gone" : "no memory could be locked", ""});
       continue;
     }
     auto tell = [inbox = inbox_, piece] {
@@ -69,8 +82,27 @@ void Engine::move_pieces() {
   }
 }
 
+// Bytes of a slice go to its device.
+void Engine::deliver(const std::shared_ptr<Piece>& piece, std::span<const std::byte> from, Ring::Chunk* chunk) {
+  Slice& slice = *piece->slice;
+  drop(*piece);
+  if (slice.over || slice.refused) return;
+  Slice::Use& use = *std::find_if(slice.uses.begin(), slice.uses.end(),
+                                  [&](const Slice::Use& u) { return u.memory == piece->memory; });
+  device::Queue& queue = queue_of(slice);
+  auto place = place_of(slice, use);
+  auto copied = place ? queue.copy_in(*place->buffer, static_cast<Bytes>(piece->bytes.begin) - place->begin, from)
+                      : core::Result<device::Event>(place.failure());
+  if (!copied) return arrived(*piece, copied.failure());
+  if (chunk) chunk->event = *copied;
+  if (!use.window) piece->memory->arrives(members_[piece->member].device->info().space, piece->bytes, *copied);
+  slice.events.push_back(*copied);
+  use.brought.add(piece->bytes);
+  (void)queue.flush();
+  arrived(*piece, core::Done{});
+}
+
 void Engine::move(const std::shared_ptr<Piece>& piece) {
-  Member& member = members_[piece->member];
   Ring::Chunk& chunk = *piece->chunk;
   const auto size = static_cast<std::size_t>(piece->bytes.size());
   if (piece->gather && !piece->in_chunk) {
@@ -87,23 +119,7 @@ void Engine::move(const std::shared_ptr<Piece>& piece) {
   }
   chunk.taken = false;
   if (piece->gather) return arrived(*piece, core::Done{});
-  Slice& slice = *piece->slice;
-  if (slice.over || slice.refused) return void(drop(*piece));
-  Slice::Use& use = *std::find_if(slice.uses.begin(), slice.uses.end(),
-                                  [&](const Slice::Use& u) { return u.memory == piece->memory; });
-  drop(*piece);
-  device::Queue& queue = queue_of(slice);
-  auto place = place_of(slice, use);
-  auto copied = place ? queue.copy_in(*place->buffer, static_cast<Bytes>(piece->bytes.begin) - place->begin,
-                                      chunk.bytes.first(size))
-                      : core::Result<device::Event>(place.failure());
-  if (!copied) return arrived(*piece, copied.failure());
-  chunk.event = *copied;
-  if (!use.window) piece->memory->arrives(member.device->info().space, piece->bytes, *copied);
-  slice.events.push_back(*copied);
-  use.brought.add(piece->bytes);
-  (void)queue.flush();
-  arrived(*piece, core::Done{});
+  deliver(piece, chunk.bytes.first(size), &chunk);
 }
 
 // One piece less to wait for.

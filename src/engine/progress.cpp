@@ -138,8 +138,8 @@ void Engine::look_for_untold() {
 void Engine::look_for_hangs() {
   for (const auto& launch : std::list(active_)) {
     for (const auto& slice : std::vector(launch->in_flight)) {
-      const bool late = members_[slice->member].device->now() - slice->begin > limit_of(*slice);
-      if (slice->watched && late) hang(slice);
+      const bool begun = slice->watched || slice->unstaged > 0;
+      if (begun && members_[slice->member].device->now() - slice->begin > limit_of(*slice)) hang(slice);
     }
   }
   bool given_up = false;
@@ -155,7 +155,7 @@ void Engine::look_for_hangs() {
 void Engine::hang_all() {
   for (const auto& launch : std::list(active_)) {
     for (const auto& slice : std::vector(launch->in_flight)) {
-      if (slice->at_work()) hang(slice);
+      if (slice->at_work() || slice->unstaged > 0) hang(slice);
     }
   }
   for (const auto& one : std::vector(gathers_)) give_up(*one);
@@ -168,7 +168,8 @@ void Engine::hang(const std::shared_ptr<Slice>& slice) {
   const Failure failure{FailureKind::hang, fmt::format("'{}' did not end", slice->launch->name()), ""};
   const bool on_host = info.space == host_memory || slice->windowed;  // it may still write there
   for (Slice::Use& use : slice->uses) {
-    if ((info.space == host_memory || use.window) && !use.touch.written.empty())
+    const bool comes_back = !slice->fetching.empty() && !use.fetched.empty();
+    if ((info.space == host_memory || use.window || comes_back) && !use.touch.written.empty())
       use.memory->unusable = fmt::format("a launch on {} that did not end may still write to this buffer", info.id);
     if (use.window) keep_for_good(std::move(use.window));
     use.memory->leak_buffers(slice->member);

@@ -34,7 +34,7 @@ Span window_of(const Launch& launch, const Slice& slice, const Slice::Use& use) 
 
 bool Engine::begin_windows(const Launch& launch, std::size_t way, std::size_t m) {
   const std::shared_ptr<Kernel>& kernel = launch.ways[way].kernel;
-  if (!kernel->facts() || !launch.undivided.empty()) return false;
+  if (!kernel->facts() || !launch.undivided.empty() || !core::fits_box_form(launch.ways[way].grid)) return false;
   WindowForm& form = kernel->built[m].windows;
   if (form.state == WindowForm::State::none) {
     if (builder_.joinable()) {
@@ -50,11 +50,13 @@ bool Engine::begin_windows(const Launch& launch, std::size_t way, std::size_t m)
 
 // Lets buffers leave that no slice on the device is using, those first that were used longest ago, until `wanted` bytes
 // are free. What only the device has comes to the host before.
-Engine::Leaving Engine::make_room(std::size_t m, Bytes wanted, const Slice& slice) {
+Engine::Leaving Engine::make_room(std::size_t m, Bytes wanted, const Slice* slice) {
   Member& member = members_[m];
   const int space = member.device->info().space;
   std::vector<const Memory*> used, used_elsewhere;
-  for (const Slice::Use& use : slice.uses) used.push_back(use.memory.get());
+  if (slice) {
+    for (const Slice::Use& use : slice->uses) used.push_back(use.memory.get());
+  }
   for (const auto& launch : active_) {
     for (const auto& other : launch->in_flight) {
       for (const Slice::Use& use : other->uses)
@@ -133,18 +135,22 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
   const bool divisible = launch.undivided.empty() &&
                          slice.box.end[axis] - slice.box.begin[axis] > launch.ways[slice.way].part.points[axis];
   const auto smaller = [&] {
-    launch.tasks *= 2;
+    launch.tasks = std::min(2 * launch.tasks, 1 << 29);
     return Placed::otherwise;
   };
   // Several must fit at once, so that copies and computing overlap.
   if (in_windows > member.room->limit() / 4 && divisible) return smaller();
   Leaving left;
-  if (wanted > member.room->free()) left = make_room(m, wanted, slice);
+  if (wanted > member.room->free()) left = make_room(m, wanted, &slice);
   core::Status placed = core::Done{};
+  std::vector<Memory*> made;
   for (const Missing& one : missing) {
     if (one.whole()) {
       auto buffer = one.use->memory->buffer(m, *member.room, 0, one.use->memory->size());
-      if (!buffer) placed = buffer.failure();
+      if (buffer)
+        made.push_back(one.use->memory.get());
+      else
+        placed = buffer.failure();
     } else if (auto window = member.room->allocate(static_cast<Bytes>(one.bytes.size()))) {
       one.use->window = std::move(*window);
       one.use->window_begin = static_cast<Bytes>(one.bytes.begin);
@@ -155,8 +161,9 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
   }
   if (placed) return Placed::yes;
   for (Slice::Use& use : slice.uses) use.window.reset();
+  for (Memory* memory : made) memory->drop_buffers(m);
   // Perhaps the device has less than it says: whatever can leave does.
-  if (!left.soon) left = make_room(m, member.room->limit(), slice);
+  if (!left.soon) left = make_room(m, member.room->limit(), &slice);
   if (left.some && !left.soon) return Placed::otherwise;
   const bool busy = std::any_of(active_.begin(), active_.end(), [&](const auto& other) {
     return std::any_of(other->in_flight.begin(), other->in_flight.end(), [&](const auto& s) { return s->member == m; });
@@ -165,6 +172,8 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
   const std::string why = fmt::format("{} bytes of memory on {}: {}", wanted, id, placed.failure().what);
   if (slice.windowed && divisible) return smaller();
   if (!slice.windowed && begin_windows(launch, slice.way, m)) {
+    // Whole buffers of its own that earlier launches left would be in the way of windows.
+    if (make_room(m, member.room->limit(), nullptr).soon) return Placed::later;
     launch.windowed[m] = true;
     launch.report.notes.push_back("runs in windows, as it needs " + why);
     return Placed::otherwise;

@@ -107,7 +107,8 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
   const bool fresh = launch.tasks == 1 && launch.in_flight.empty() && launch.report.retries == 0 &&
                      launch.remaining.covers(launch.space) &&
                      (launch.ways.size() == 1 || launch.request.wishes.profiling == Profiling::once);
-  if (fresh && plan && plan->generation == generation_ && plan->spread == launch.request.wishes.spread) {
+  if (fresh && plan && plan->generation == generation_ && plan->spread == launch.request.wishes.spread &&
+      plan->items == launch.request.items) {
     const auto& lanes = members_[plan->member].lanes;
     const auto lane = std::min_element(
         lanes.begin(), lanes.end(), [](const Member::Lane& a, const Member::Lane& b) { return a.queued < b.queued; });
@@ -127,16 +128,19 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
                    std::find(launch.excluded.begin(), launch.excluded.end(), true) == launch.excluded.end();
   const auto settled = [&](const Choice* choice) { return !choice || choice->selection.winner; };
   if (fresh && one && !actions[0].probe && settled(launch.choices[actions[0].member]))
-    plan = Plan{actions[0].member, actions[0].variant, launch.request.wishes.spread, generation_};
+    plan = Plan{actions[0].member, actions[0].variant, launch.request.items, launch.request.wishes.spread, generation_};
   return actions;
 }
 
 // Starts whatever can be started; ends the launch where nothing is left.
 void Engine::turn(const std::shared_ptr<Launch>& first) {
-  std::vector<std::shared_ptr<Launch>> todo = {first};
-  while (!todo.empty()) {
-    const std::shared_ptr<Launch> launch = std::move(todo.back());
-    todo.pop_back();
+  to_turn_.push_back(first);
+  if (turning_) return;  // starting a slice may end another: whoever is at it goes on with that
+  turning_ = true;
+  const std::shared_ptr<void> at_the_end(nullptr, [this](void*) { turning_ = false; });
+  while (!to_turn_.empty()) {
+    const std::shared_ptr<Launch> launch = std::move(to_turn_.back());
+    to_turn_.pop_back();
     if (launch->over || launch->blockers > 0) continue;
     if (launch->tasks == 0) launch->tasks = tasks_of(*launch);
     while (!launch->failure && !launch->remaining.empty()) {
@@ -167,7 +171,7 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
       }
       end(launch);
       for (const auto& weak : launch->dependents) {
-        if (auto next = weak.lock(); next && --next->blockers == 0) todo.push_back(std::move(next));
+        if (auto next = weak.lock(); next && --next->blockers == 0) to_turn_.push_back(std::move(next));
       }
     }
   }
@@ -176,7 +180,7 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
 // A launch that found nothing to start can hope for what others are doing.
 bool Engine::something_will_change(const Launch& launch) const {
   const auto at_work = [](const auto& other) { return !other->in_flight.empty(); };
-  if (!gathers_.empty() || std::any_of(active_.begin(), active_.end(), at_work)) return true;
+  if ((room_wanted_ && !gathers_.empty()) || std::any_of(active_.begin(), active_.end(), at_work)) return true;
   return std::any_of(launch.ways.begin(), launch.ways.end(), [](const Way& way) {
     return std::any_of(way.kernel->built.begin(), way.kernel->built.end(), [](const Built& built) {
       return built.state == Built::State::building || built.windows.state == WindowForm::State::building;
@@ -206,6 +210,8 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   slice->launch = launch, slice->box = action.box, slice->member = action.member, slice->queue = action.queue;
   slice->way = action.variant, slice->probe = action.probe;
   slice->uses = uses_of(*launch, whole ? launch->whole : kernel.touches(*way.shape, way.groups(action.box)));
+  const bool again = action.probe && action.probe->repeat;
+  if (!again && !launch->remaining.covers(action.box)) return Placed::later;  // given away meanwhile
   if (!is_exact(*slice)) launch->one_space = true;
   // What is perhaps not written can only be fresh in one place, so nobody may work in another meanwhile.
   if (launch->one_space && std::any_of(launch->in_flight.begin(), launch->in_flight.end(), [&](const auto& other) {

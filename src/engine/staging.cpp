@@ -48,6 +48,7 @@ Ring::Chunk* Ring::take() {
     chunk.event = nullptr;
     return &chunk;
   }
+  broken_ |= blocks_.empty() && block_size > limit_;
   if (broken_ || size() + block_size > limit_) return nullptr;
   auto block = device_->lock(block_size);
   if (!block) {

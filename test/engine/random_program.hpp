@@ -184,7 +184,7 @@ class Program {
       grid.local[d] = std::max<std::int64_t>(1, grid.local[d]);
       grid.groups[d] = request.items[d] / grid.local[d];
     }
-    request.group = grid.local;
+    request.group = pool ? core::Index{0, 0, 0} : grid.local;
     std::shared_ptr<Launch> launched;
     try {
       launched = engine.submit(std::move(request));
