@@ -5,9 +5,17 @@
 
 #include <gtest/gtest.h>
 
+#include "core/log.hpp"
 #include "test/engine/test_kernels.hpp"
 
 namespace heddle::engine {
+
+// Warnings that a test expects.
+struct Quieter {
+  Quieter() : before(core::set_log_sink([](core::LogLevel, std::string_view) {})) {}
+  ~Quieter() { core::set_log_sink(before); }
+  core::LogSink before;
+};
 
 class Bench {
  public:

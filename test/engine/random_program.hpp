@@ -15,7 +15,7 @@
 
 #include "core/log.hpp"
 #include "core/trace.hpp"
-#include "test/engine/test_kernels.hpp"
+#include "test/engine/bench.hpp"
 
 namespace heddle::engine {
 
@@ -287,12 +287,6 @@ struct Printed : core::TraceSink {
   }
 };
 
-struct Quiet {
-  Quiet() : before(core::set_log_sink([](core::LogLevel, std::string_view) {})) {}
-  ~Quiet() { core::set_log_sink(before); }
-  core::LogSink before;
-};
-
 // Ends the process with the seed of a program that does not end.
 class Watchdog {
  public:
@@ -330,7 +324,7 @@ class Watchdog {
 // Runs `count` programs, or as many as HEDDLE_TEST_PROGRAMS says, or the one of HEDDLE_TEST_SEED. `run_one` makes a
 // place from the generator, runs a program there, counts what it did, and returns its story.
 inline Counts run_programs(std::uint64_t count, const std::function<std::string(std::mt19937_64&, Counts&)>& run_one) {
-  Quiet quiet;
+  Quieter quiet;
   std::uint64_t first = std::random_device{}();
   if (const char* wanted = std::getenv("HEDDLE_TEST_PROGRAMS")) count = std::strtoull(wanted, nullptr, 10);
   if (const char* seed = std::getenv("HEDDLE_TEST_SEED")) first = std::strtoull(seed, nullptr, 10), count = 1;

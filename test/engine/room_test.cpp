@@ -74,6 +74,36 @@ TEST(Room, BuffersThatNobodyUsesLeaveFirst) {
   bench.expect_mapped(a, 3);
 }
 
+// What fills the device is one of the launch's own buffers: of this launch, or left by another.
+TEST(Room, BuffersOfALaunchGiveWayToItsWindows) {
+  for (const bool before : {false, true}) {
+    Bench bench(std::string(gpu) + "memory 16K\n");  // for one of two
+    const auto in = bench.memory(4096), out = bench.memory(4096);
+    if (before) {
+      ASSERT_TRUE(bench.engine->wait(bench.run(bench.kernel("map"), {in, in})));
+    }
+    const auto status = bench.engine->wait(bench.run(bench.kernel("map"), {in, out}));
+    ASSERT_TRUE(status) << status.failure().what;
+    bench.expect_mapped(out, before ? 2 : 1);
+  }
+}
+
+// Results come to the host by themselves where a program has read them before; it must not notice.
+TEST(Room, WhatIsWrittenNowIsNotWhatComesBack) {
+  Bench bench(gpu);
+  const auto x = bench.memory(4096);
+  const auto bump = bench.kernel("bump");
+  ASSERT_TRUE(bench.engine->wait(bench.run(bump, {x})));
+  ASSERT_TRUE(bench.engine->to_host(x, false));
+  ASSERT_TRUE(bench.engine->wait(bench.run(bump, {x})));
+  bench.engine->discard(x);
+  std::fill_n(bench.data(*x), 4096, 7);
+  while (bench.world.advance_to_next_completion()) {
+  }
+  ASSERT_TRUE(bench.engine->to_host(x, false));
+  for (int i = 0; i < 4096; ++i) ASSERT_EQ(bench.data(*x)[i], 7) << i;
+}
+
 TEST(Room, WhoeverCannotBeCutRunsElsewhereOrSaysWhy) {
   Bench both(std::string(gpu) + "memory 4K\ndevice cpu cpu\nrate 1e6\n");
   const auto in = both.memory(4096), out = both.memory(4096);

@@ -1,0 +1,96 @@
+// Launches of kernels with variants, exactly.
+#include "test/engine/bench.hpp"
+
+namespace heddle::engine {
+namespace {
+
+// Points in one dimension; `n` is what the kernel is told.
+std::shared_ptr<Launch> submit(Bench& bench, const std::shared_ptr<Pool>& pool, std::int64_t points,
+                               const std::vector<std::shared_ptr<Memory>>& memories, std::int32_t n) {
+  Request request{.kernel = pool->variants[0].kernel, .pool = pool, .items = {points, 1, 1}};
+  for (const auto& memory : memories) request.arguments.push_back(View{memory, 0, memory->size()});
+  request.arguments.push_back(std::get<device::Scalar>(device::scalar(n)));
+  return bench.engine->submit(request);
+}
+
+TEST(Variants, TheFasterOneDoesMostOfTheFirstLaunch) {
+  Bench bench("device cpu cpu\nrate 1e6\nrate map_pairs 4e6\n");
+  const auto pool =
+      *bench.engine->make_pool("map", {{"one", {"map", "map", ""}, {16, 1, 1}, {{16, 1, 1}, false}},
+                                       {"pairs", {"map_pairs", "map_pairs", ""}, {16, 1, 1}, {{32, 1, 1}}}});
+  const auto in = bench.memory(1 << 16), out = bench.memory(1 << 16);
+  const auto launch = submit(bench, pool, 1 << 16, {in, out}, 1 << 16);
+  ASSERT_TRUE(bench.engine->wait(launch));
+  bench.expect_mapped(out, 1);
+  const Report report = bench.engine->report(*launch);
+  std::int64_t by_one = 0;
+  for (const SliceReport& slice : report.slices) by_one += slice.variant == "one" ? slice.box.volume() : 0;
+  EXPECT_LT(by_one, (1 << 16) / 20);
+  ASSERT_FALSE(report.notes.empty());
+  EXPECT_NE(report.notes[0].find("variant 'pairs' is best on cpu"), std::string::npos) << report.notes[0];
+  // The next one alike asks nobody.
+  const std::uint64_t steps = bench.engine->steps();
+  const auto next = submit(bench, pool, 1 << 16, {in, out}, 1 << 16);
+  ASSERT_TRUE(bench.engine->wait(next));
+  EXPECT_EQ(bench.engine->report(*next).slices.at(0).variant, "pairs");
+  const auto third = submit(bench, pool, 1 << 16, {in, out}, 1 << 16);
+  ASSERT_TRUE(bench.engine->wait(third));
+  EXPECT_LE(bench.engine->steps() - steps, 1u);
+}
+
+// The base guards itself, so that its grid is the same for several numbers of points.
+TEST(Variants, APlanHoldsForItsNumberOfPointsOnly) {
+  Bench bench("device cpu cpu\nrate 1e6\nrate map_pairs 1e8\n");
+  const auto pool =
+      *bench.engine->make_pool("map", {{"one", {"map", "map", ""}, {16, 1, 1}, {{16, 1, 1}, true}},
+                                       {"pairs", {"map_pairs", "map_pairs", ""}, {16, 1, 1}, {{32, 1, 1}}}});
+  const auto in = bench.memory(64), out = bench.memory(64);
+  const auto last_of = [&](std::int64_t points) {
+    const auto launch = submit(bench, pool, points, {in, out}, 64);
+    EXPECT_TRUE(bench.engine->wait(launch));
+    std::int64_t computed = 0;
+    for (const SliceReport& slice : bench.engine->report(*launch).slices) computed += slice.box.volume();
+    EXPECT_EQ(computed, points);
+    return bench.engine->report(*launch).slices.back().variant;
+  };
+  for (int i = 0; i < 10; ++i) last_of(64);
+  EXPECT_EQ(last_of(64), "pairs");
+  EXPECT_EQ(last_of(50), "one");  // what two groups of the other leave
+  for (int i = 0; i < 10; ++i) last_of(32);
+  EXPECT_EQ(last_of(20), "one");
+}
+
+// The rest is for the base alone, which is not where the other variant is: an error, while results are on their way.
+TEST(Variants, WhatNobodyIsLeftForIsAnError) {
+  Quieter quiet;
+  Bench bench(
+      "device gpu gpu\nrate 1e6\ncopy in 1e9 out 1e9\nfail build 1\ndevice cpu cpu\nrate 1e6\nlost at launch 1\n");
+  const auto pool =
+      *bench.engine->make_pool("bump", {{"one", {"bump", "bump", ""}, {16, 1, 1}, {{16, 1, 1}}},
+                                        {"pairs", {"bump_pairs", "bump_pairs", ""}, {16, 1, 1}, {{32, 1, 1}}}});
+  const auto x = bench.memory(80), y = bench.memory(1024);
+  const auto bump = bench.kernel("bump");
+  Request both{.kernel = bump, .items = {1024, 1, 1}, .group = {16, 1, 1}, .wishes = {.tasks = 4, .spread = true}};
+  both.arguments = {View{y, 0, y->size()}, std::get<device::Scalar>(device::scalar(std::int32_t{1024}))};
+  (void)bench.engine->wait(bench.engine->submit(both));  // loses the CPU
+  ASSERT_TRUE(bench.engine->wait(bench.run(bump, {x})));
+  ASSERT_TRUE(bench.engine->to_host(x, false));
+  const auto launch = submit(bench, pool, 80, {x}, 80);
+  EXPECT_FALSE(bench.engine->wait(launch));
+}
+
+TEST(Variants, HaveNoOffsetAndNoOtherGroups) {
+  Bench bench("device cpu cpu\nrate 1e6\n");
+  const auto pool = *bench.engine->make_pool("bump", {{"one", {"bump", "bump", ""}, {16, 1, 1}, {{16, 1, 1}}}});
+  const auto x = bench.memory(64);
+  Request request{.kernel = pool->variants[0].kernel, .pool = pool, .items = {32, 1, 1}, .offset = {32, 0, 0}};
+  request.arguments = {View{x, 0, x->size()}, std::get<device::Scalar>(device::scalar(std::int32_t{64}))};
+  EXPECT_THROW(bench.engine->submit(request), core::UsageError);
+  request.offset = {0, 0, 0}, request.group = {8, 1, 1};
+  EXPECT_THROW(bench.engine->submit(request), core::UsageError);
+  request.group = {0, 0, 0}, request.items = {32, 2, 1};  // of one dimension
+  EXPECT_THROW(bench.engine->submit(request), core::UsageError);
+}
+
+}  // namespace
+}  // namespace heddle::engine
