@@ -152,7 +152,11 @@ void learn(Selection& s, const Probe& probe, double seconds) {
   const double cost = seconds / static_cast<double>(points);
   if (probe.look) {
     rival.look = cost;
-    return drop_far_off(s);
+    // With a large footprint a look is as long as a probe.
+    if (s.mode == Mode::fully && points >= rounded(s, r, s.length, true)) rival.samples.push_back(cost);
+    drop_far_off(s);
+    if (!s.winner) decide_if_clear(s);
+    return;
   }
   rival.samples.push_back(cost);
   if (!s.settled_length) {

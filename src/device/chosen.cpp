@@ -212,11 +212,8 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
 }
 
 const Chosen& primary_of(const std::vector<Chosen>& devices) {
-  static constexpr Kind order[] = {Kind::gpu, Kind::accelerator, Kind::cpu};
-  const auto rank = [](const Chosen& c) { return std::find(std::begin(order), std::end(order), c.info.kind); };
-  return *std::min_element(devices.begin(), devices.end(), [&](const Chosen& a, const Chosen& b) {
-    return rank(a) != rank(b) ? rank(a) < rank(b) : a.info.units > b.info.units;
-  });
+  return *std::min_element(devices.begin(), devices.end(),
+                           [](const Chosen& a, const Chosen& b) { return comes_before(a.info, b.info); });
 }
 
 }  // namespace heddle::device

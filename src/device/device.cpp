@@ -14,4 +14,11 @@ Form form_of(const core::NdRange& range) {
   return form;
 }
 
+bool comes_before(const Info& a, const Info& b) {
+  const auto rank = [](const Info& info) {
+    return info.kind == Kind::gpu ? 2 : info.kind == Kind::accelerator ? 1 : 0;
+  };
+  return rank(a) != rank(b) ? rank(a) > rank(b) : a.units > b.units;
+}
+
 }  // namespace heddle::device

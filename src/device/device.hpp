@@ -56,6 +56,10 @@ struct Info {
       fingerprint;  // of vendor, name, driver version, units, memory (not a CPU's) and parent; equal parts share one
 };
 
+// Which of two devices runs what is not to be divided: a GPU before an accelerator before a CPU, and of one kind the
+// one with more units.
+bool comes_before(const Info& a, const Info& b);
+
 // Times of one command on the host's steady clock (the virtual clock of a fake device), in the order in which they
 // pass.
 struct Times {

@@ -17,19 +17,6 @@ using device::host_memory;
 
 namespace {
 
-// The one that an undivided launch runs on: a GPU before an accelerator before a CPU, and of its kind the one with most
-// units.
-std::size_t primary_of(const std::vector<device::Device*>& devices) {
-  auto rank = [](const device::Info& info) {
-    return std::pair(info.kind == device::Kind::gpu ? 2 : info.kind == device::Kind::accelerator ? 1 : 0, info.units);
-  };
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < devices.size(); ++i) {
-    if (rank(devices[i]->info()) > rank(devices[best]->info())) best = i;
-  }
-  return best;
-}
-
 // The largest divisor of `items` that is at most `most`.
 std::int64_t divisor(std::int64_t items, std::int64_t most) {
   for (std::int64_t d = std::min(items, most); d > 1; --d) {
@@ -80,7 +67,9 @@ bool asks_for_compiler(const std::string& text) {
 Engine::Engine(std::vector<device::Device*> devices, Options options)
     : devices_(std::move(devices)), options_(std::move(options)) {
   if (devices_.empty()) throw UsageError("an engine without devices; at least one expected");
-  primary_ = primary_of(devices_);
+  for (std::size_t i = 1; i < devices_.size(); ++i) {
+    if (device::comes_before(devices_[i]->info(), devices_[primary_]->info())) primary_ = i;
+  }
   for (device::Device* device : devices_) {
     Member& member = members_.emplace_back();
     member.device = device;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/target.hpp"
 #include "kernel/macro_probe.hpp"
 #include "test/kernel/summary.hpp"
 #include "workloads/workload.hpp"
@@ -56,23 +57,11 @@ std::vector<Case> all_cases() {
   return out;
 }
 
-std::vector<std::int64_t> probe(Device& device) {
-  auto queue = device::must(device.open_queue());
-  auto program = device::must(device.build({macro_probe_source(), ""}));
-  auto kernel = device::must(program->kernel("heddle_macro_probe"));
-  std::vector<std::int64_t> values(macro_probe_size());
-  auto buffer = device::must(device.allocate(values.size() * 8));
-  const std::vector<device::Argument> arguments = {device::BufferArgument{buffer.get(), core::Access::write}};
-  device::must(device::must(queue->launch({*kernel, arguments, {{0, 0, 0}, {1, 1, 1}, {1, 1, 1}, 1}}))->wait());
-  device::must(device::must(queue->copy_out(device::bytes_of(values), *buffer, 0))->wait());
-  return values;
-}
-
 // As its compiler has it, so that the form takes the same ways through #if as the original.
 const Target& target(Device& device) {
   static std::map<const Device*, Target> known;
   const auto [at, fresh] = known.try_emplace(&device);
-  if (fresh) at->second = target_of(probe(device), "", 64);
+  if (fresh) at->second = device::must(engine::target_of(device));
   return at->second;
 }
 
