@@ -273,6 +273,7 @@ void Engine::refuse(Slice& slice, const Failure& failure) {
 }
 
 Engine::AtHand Engine::at_hand(Slice& slice) {
+  if (all_on_host_) return AtHand::yes;  // nothing ever moves
   const int space = members_[slice.member].device->info().space;
   bool soon = false;
   for (Slice::Use& use : slice.uses) {
