@@ -172,8 +172,9 @@ std::vector<Action> left_over(const State& s) {
   core::BoxSet remaining = s.remaining;
   for (std::size_t m = 0; m < s.members.size(); ++m) {
     const Member& member = s.members[m];
+    if (!member.ready || (s.one_space && s.home && member.space != *s.home)) continue;
     const std::size_t queue = emptiest_queue(member);
-    if ((s.one_space && s.home && member.space != *s.home) || member.queued[queue] >= slices_per_queue) continue;
+    if (member.queued[queue] >= slices_per_queue) continue;
     for (std::size_t v = 0; v < s.footprints.size(); ++v) {
       if (!can(member, v)) continue;
       const std::int64_t points = std::max<std::int64_t>(1, s.space.volume() / s.tasks);

@@ -88,6 +88,14 @@ TEST(Step, WhatCannotBeJoinedStaysInOneMemory) {
   EXPECT_TRUE(step(s).empty());
 }
 
+TEST(Step, WhatIsLeftGoesToWhoeverHasAFootprintForIt) {
+  State s = state_of(100, 8, {member(0, 0), Member{.space = 1}, member(2, 0)});  // the second has not even a queue
+  s.footprints.push_back({{1, 1, 1}, false});
+  s.members[0].can = {true, false};
+  s.remaining = core::BoxSet(from_to(96, 100));
+  EXPECT_EQ(step(s), (std::vector<Action>{{2, 0, from_to(96, 100), "left by others", 1, {}}}));
+}
+
 TEST(Step, EveryPointIsGivenOnce) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
