@@ -9,34 +9,10 @@ namespace heddle::workloads {
 namespace {
 
 // Features of all points lie side by side (feature-major), those of a centre one after another. Of centres that are
-// equally near the first one counts.
-const char* base = R"(
-kernel void kmeans_base(global const float* feature, global const float* centre, global int* nearest, int points,
-                        int features, int centres) {
-  int i = get_global_id(0);
-  if (i < points) {
-    float least = MAXFLOAT;
-    int best = 0;
-    for (int c = 0; c < centres; ++c) {
-      float distance = 0;
-      for (int f = 0; f < features; ++f) {
-        float d = feature[f * points + i] - centre[c * features + f];
-        distance += d * d;
-      }
-      if (distance < least) {
-        least = distance;
-        best = c;
-      }
-    }
-    nearest[i] = best;
-  }
-}
-)";
-
-// Data placement: the table in constant memory.
-const char* constant_source = R"(
-kernel void kmeans_constant(global const float* feature, constant float* centre, global int* nearest, int points,
-                            int features, int centres) {
+// equally near the first one counts. TABLE is where the centres lie: data placement.
+const char* nearest_centre = R"(
+kernel void kmeans(global const float* feature, TABLE float* centre, global int* nearest, int points, int features,
+                   int centres) {
   int i = get_global_id(0);
   if (i < points) {
     float least = MAXFLOAT;
@@ -205,14 +181,14 @@ const Workload kmeans{
     .what = "the nearest of a few centres for each point",
     .inputs = {"random"},
     .variants = {{.name = "base",
-                  .source = base,
-                  .entry = "kmeans_base",
+                  .source = std::string("#define TABLE global const\n") + nearest_centre,
+                  .entry = "kmeans",
                   .group = {128, 1, 1},
                   .footprint = {{128, 1, 1}, true},
                   .cut = core::Cut::by_offset},
                  {.name = "constant",
-                  .source = constant_source,
-                  .entry = "kmeans_constant",
+                  .source = std::string("#define TABLE constant\n") + nearest_centre,
+                  .entry = "kmeans",
                   .group = {128, 1, 1},
                   .footprint = {{128, 1, 1}, true},
                   .cut = core::Cut::by_offset},

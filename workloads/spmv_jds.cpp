@@ -12,27 +12,11 @@ namespace {
 
 // Rows are sorted, the longest first. Diagonal d holds the d-th element of every row that has one, row by row, so that
 // it is as long as there are such rows. y stays in the order of the rows as they are sorted here: written back through
-// a permutation, no slice would know which part of y is its own.
-const char* base = R"(
-kernel void jds_base(global const int* length, global const int* diagonal, global const int* column,
-                     global const float* value, global const float* x, global float* y, int rows) {
-  int row = get_global_id(0);
-  if (row < rows) {
-    float sum = 0;
-    int count = length[row];
-    for (int d = 0; d < count; ++d) {
-      int at = diagonal[d] + row;
-      sum += value[at] * x[column[at]];
-    }
-    y[row] = sum;
-  }
-}
-)";
-
-// Data placement: all work-items read the same element of the table at the same time.
-const char* constant_source = R"(
-kernel void jds_constant(global const int* length, constant int* diagonal, global const int* column,
-                         global const float* value, global const float* x, global float* y, int rows) {
+// a permutation, no slice would know which part of y is its own. TABLE is where the diagonals' beginnings lie: all
+// work-items read the same element of them at the same time.
+const char* sum_of_row = R"(
+kernel void jds(global const int* length, TABLE int* diagonal, global const int* column, global const float* value,
+                global const float* x, global float* y, int rows) {
   int row = get_global_id(0);
   if (row < rows) {
     float sum = 0;
@@ -174,14 +158,14 @@ const Workload spmv_jds{
     .what = "y = a x for a sparse matrix a in jagged diagonals, y in the order of the sorted rows",
     .inputs = {"random", "diagonal", "power_law"},
     .variants = {{.name = "base",
-                  .source = base,
-                  .entry = "jds_base",
+                  .source = std::string("#define TABLE global const\n") + sum_of_row,
+                  .entry = "jds",
                   .group = {128, 1, 1},
                   .footprint = {{128, 1, 1}, true},
                   .cut = core::Cut::by_offset},
                  {.name = "constant",
-                  .source = constant_source,
-                  .entry = "jds_constant",
+                  .source = std::string("#define TABLE constant\n") + sum_of_row,
+                  .entry = "jds",
                   .group = {128, 1, 1},
                   .footprint = {{128, 1, 1}, true},
                   .cut = core::Cut::by_offset},
