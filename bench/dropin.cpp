@@ -1,11 +1,10 @@
 // Suite "dropin": the same OpenCL calls on Heddle's driver and on the driver below it, in one process and in turn.
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <thread>
 
+#include "bench/plain.hpp"
 #include "bench/suites.hpp"
-#include "device/chosen.hpp"
 #include "device/own_driver.hpp"
 
 namespace heddle::bench {
@@ -20,14 +19,6 @@ constexpr const char* source = R"(
 kernel void nothing() {}
 kernel void add_one(global int* x) { x[get_global_id(0)] += 1; }
 )";
-
-void check(cl_int code, const char* call) {
-  if (code != CL_SUCCESS) throw Failed{device::failed(core::FailureKind::unsupported, call, code)};
-}
-
-double microseconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-}
 
 // One driver with a context and what the cases need, used the way a program would.
 class Driver {
@@ -147,11 +138,6 @@ class Driver {
   device::OwnedQueue queue_, out_of_order_;
   device::OwnedKernel nothing_, add_one_;
 };
-
-std::optional<std::string> from_environment(const std::string& variable) {
-  const char* value = std::getenv(variable.c_str());
-  return value ? std::optional<std::string>(value) : std::nullopt;
-}
 
 cl_device_id heddle_device() {
   std::vector<std::string> problems;

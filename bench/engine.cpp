@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "bench/plain.hpp"
 #include "bench/suites.hpp"
 #include "decide/step.hpp"
-#include "device/chosen.hpp"
 #include "kernel/compiler.hpp"
 
 namespace heddle::bench {
@@ -28,19 +27,6 @@ kernel void vector_add(global const float* a, global const float* b, global floa
   c[i] = a[i] + b[i];
 }
 )";
-
-double microseconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-}
-
-void check(cl_int code, const char* call) {
-  if (code != CL_SUCCESS) throw Failed{device::failed(core::FailureKind::unsupported, call, code)};
-}
-
-std::optional<std::string> from_environment(const std::string& variable) {
-  const char* value = std::getenv(variable.c_str());
-  return value ? std::optional<std::string>(value) : std::nullopt;
-}
 
 // The calls of a plain OpenCL program.
 class Plain {
