@@ -438,7 +438,7 @@ void Engine::wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch) 
     if (done)
       collect(slice);
     else
-      hang(slice);
+      watch(slice);  // the worker says when it has taken too long
     return;
   }
   for (const auto& slice : launch->in_flight) watch(slice);

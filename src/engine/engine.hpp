@@ -158,7 +158,7 @@ class Engine {
   Leaving make_room(std::size_t member, Bytes wanted, const Slice* slice);        // for it; null: nobody keeps buffers
   bool begin_windows(const Launch& launch, std::size_t way, std::size_t member);  // false: there are none
 
-  // slices.cpp
+  // turns.cpp
   int tasks_of(const Launch& launch) const;
   decide::State state_of(const Launch& launch) const;
   void turn(const std::shared_ptr<Launch>& launch);
@@ -167,6 +167,9 @@ class Engine {
   bool somebody_may_run(const Launch& launch) const;
   bool something_will_change(const Launch& launch) const;
   void turn_hungry();
+  void end(const std::shared_ptr<Launch>& launch);
+
+  // slices.cpp
   enum class AtHand { yes, soon, never };
   AtHand at_hand(Slice& slice);
   bool being_written(const Slice& slice, const Slice::Use& use) const;
@@ -185,7 +188,6 @@ class Engine {
   void collect(const std::shared_ptr<Slice>& slice);
   void succeed(Slice& slice);
   void fail(Slice& slice, const core::Failure& failure);
-  void end(const std::shared_ptr<Launch>& launch);
   void count_failure(std::size_t member, const core::Failure& failure);
   void release(Slice& slice);
 
@@ -213,8 +215,8 @@ class Engine {
   std::condition_variable changed_;
   std::vector<Member> members_;
   std::list<std::shared_ptr<Launch>> active_;
-  std::vector<std::shared_ptr<Launch>> to_turn_;  // of `turn`, which is at work where this is not empty or...
-  bool turning_ = false;                          // ...this is set
+  std::vector<std::shared_ptr<Launch>> to_turn_;  // what `turn` has still to look at
+  bool turning_ = false;                          // it is at work: who calls it meanwhile only adds to that
   std::vector<std::weak_ptr<Memory>> memories_;   // where devices have memory of their own
   std::uint64_t launches_ = 0, slices_started_ = 0, steps_ = 0;
   std::uint64_t generation_ = 0;                        // how often devices or builds have changed

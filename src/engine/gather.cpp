@@ -33,10 +33,9 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
         move_pieces();
         continue;
       }
-      auto to = host.bytes.subspan(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.size()));
       auto copy = [&] {
         if (!buffer) return core::Result<device::Event>(buffer.failure());
-        return member.gathering->copy_out(to, **buffer, static_cast<Bytes>(span.begin),
+        return member.gathering->copy_out(host.part(span), **buffer, static_cast<Bytes>(span.begin),
                                           memory->pending(space, SpanSet(span)));
       };
       auto copied = copy();

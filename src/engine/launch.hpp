@@ -106,6 +106,10 @@ struct Slice {
   bool watched = false;  // its end will be told
   Nanoseconds begin{0};
 
+  // Every byte that it may write is written.
+  bool exact() const {
+    return std::all_of(uses.begin(), uses.end(), [](const Use& use) { return use.touch.exact; });
+  }
   // Its device has all of it, or all that it will get.
   bool at_work() const { return launched || refused; }
   const device::Event& last() const { return fetching.empty() ? events.back() : fetching.back(); }

@@ -26,6 +26,10 @@ struct HostBlock {
   std::span<std::byte> bytes;
   bool locked = false;
   std::shared_ptr<void> owner;  // shared: with copies that are on their way
+
+  std::span<std::byte> part(const Span& span) const {
+    return bytes.subspan(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.size()));
+  }
 };
 
 HostBlock allocate_host(Bytes size);  // page-aligned, not touched

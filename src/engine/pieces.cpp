@@ -10,10 +10,6 @@ namespace {
 // Below this a plain copy is as quick.
 constexpr std::int64_t least = 1 << 20;
 
-std::span<std::byte> part(const HostBlock& host, const Span& span) {
-  return host.bytes.subspan(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.size()));
-}
-
 }  // namespace
 
 bool Engine::by_pieces(std::size_t member, const HostBlock& host, const Span& bytes) const {
@@ -50,7 +46,7 @@ void Engine::move_pieces() {
     const auto size = static_cast<std::size_t>(piece->bytes.size());
     if (!piece->chunk) {
       if (piece->slice && !lost) {
-        deliver(piece, part(piece->host, piece->bytes), nullptr);  // without a ring, the driver's own way
+        deliver(piece, piece->host.part(piece->bytes), nullptr);  // without a ring, the driver's own way
         continue;
       }
       if (piece->slice) drop(*piece);
@@ -64,7 +60,7 @@ void Engine::move_pieces() {
       inbox->changed.notify_one();
     };
     if (piece->slice) {
-      copier_->copy(piece->chunk->bytes.first(size), part(piece->host, piece->bytes), tell);
+      copier_->copy(piece->chunk->bytes.first(size), piece->host.part(piece->bytes), tell);
       continue;
     }
     auto buffer = piece->memory->buffer(piece->member, *member.room, 0, piece->memory->size());
@@ -111,7 +107,7 @@ void Engine::move(const std::shared_ptr<Piece>& piece) {
       return arrived(*piece, status.failure());
     }
     piece->in_chunk = true;
-    return copier_->copy(part(piece->host, piece->bytes), chunk.bytes.first(size), [inbox = inbox_, piece] {
+    return copier_->copy(piece->host.part(piece->bytes), chunk.bytes.first(size), [inbox = inbox_, piece] {
       std::lock_guard hold(inbox->mutex);
       inbox->happened.emplace_back(piece);
       inbox->changed.notify_one();

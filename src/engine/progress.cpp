@@ -135,12 +135,22 @@ void Engine::look_for_untold() {
   if (any) run_held();
 }
 
+// A device hangs when nothing on it has ended for longer than anything that it has may take: what waits behind others
+// there is not late.
 void Engine::look_for_hangs() {
-  for (const auto& launch : std::list(active_)) {
-    for (const auto& slice : std::vector(launch->in_flight)) {
-      const bool begun = slice->watched || slice->unstaged > 0;
-      if (begun && members_[slice->member].device->now() - slice->begin > limit_of(*slice)) hang(slice);
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    std::vector<std::shared_ptr<Slice>> at_work;
+    for (const auto& launch : active_) {
+      for (const auto& slice : launch->in_flight) {
+        if (slice->member == m && (slice->watched || slice->unstaged > 0)) at_work.push_back(slice);
+      }
     }
+    if (at_work.empty()) continue;
+    Nanoseconds since = Nanoseconds::max(), limit{0};
+    for (const auto& slice : at_work) since = std::min(since, slice->begin), limit = std::max(limit, limit_of(*slice));
+    for (const Member::Lane& lane : members_[m].lanes) since = std::max(since, lane.last_end);
+    if (members_[m].device->now() - since <= limit) continue;
+    for (const auto& slice : at_work) hang(slice);
   }
   bool given_up = false;
   for (const auto& one : std::vector(gathers_)) {

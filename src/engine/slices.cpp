@@ -5,7 +5,6 @@
 
 #include "core/box_form.hpp"
 #include "core/log.hpp"
-#include "core/trace.hpp"
 #include "engine/engine.hpp"
 
 namespace heddle::engine {
@@ -13,237 +12,6 @@ namespace heddle::engine {
 using core::Failure;
 using core::FailureKind;
 using device::host_memory;
-
-namespace {
-
-// What is done to each memory, whatever the number of arguments that are it.
-std::vector<Slice::Use> uses_of(const Launch& launch, const std::vector<Touch>& touches) {
-  std::vector<Slice::Use> out;
-  for (std::size_t i = 0; i < touches.size(); ++i) {
-    const auto* view = std::get_if<View>(&launch.request.arguments[i]);
-    if (!view) continue;
-    auto at = std::find_if(out.begin(), out.end(), [&](const Slice::Use& u) { return u.memory == view->memory; });
-    if (at == out.end()) at = out.insert(at, Slice::Use{.memory = view->memory, .host = view->memory->host()});
-    const auto by = static_cast<std::int64_t>(view->begin);
-    at->touch.read.add(core::shifted(touches[i].read, by));
-    at->touch.written.add(core::shifted(touches[i].written, by));
-    at->touch.exact &= touches[i].exact || touches[i].written.empty();
-  }
-  return out;
-}
-
-bool is_exact(const Slice& slice) {
-  return std::all_of(slice.uses.begin(), slice.uses.end(), [](const Slice::Use& u) { return u.touch.exact; });
-}
-
-std::span<std::byte> part(const HostBlock& host, const Span& span) {
-  return host.bytes.subspan(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.size()));
-}
-
-}  // namespace
-
-core::Box Way::groups(const core::Box& points) const {
-  core::Box out;
-  for (std::size_t d = 0; d < 3; ++d) {
-    const std::int64_t one = footprint.points[d];
-    out.begin[d] = points.begin[d] / one;
-    out.end[d] = (points.end[d] + one - 1) / one;  // the last one guards itself where it reaches over the end
-  }
-  return out;
-}
-
-decide::State Engine::state_of(const Launch& launch) const {
-  decide::State out;
-  out.launch = launch.number;
-  out.space = launch.space;
-  for (const Way& way : launch.ways) out.footprints.push_back(way.part);
-  out.initial = launch.initial;
-  out.remaining = launch.remaining;
-  out.in_flight = static_cast<int>(launch.in_flight.size());
-  out.whole = !launch.undivided.empty();
-  out.one_space = launch.one_space;
-  out.home = launch.home;
-  out.axis = launch.axis;
-  out.tasks = launch.tasks;
-  out.primary = primary_;
-  out.spread = launch.request.wishes.spread;
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    const Member& member = members_[m];
-    decide::Member& to = out.members.emplace_back();
-    for (const Way& way : launch.ways) {
-      const Built& built = way.kernel->built[m];
-      const bool can_cut = way.kernel->cut_by() != CutBy::box || built.box;
-      const bool can = built.state == Built::State::ready && (out.whole || can_cut);
-      to.can.push_back(can);
-      to.ready |= can && !member.aside && !launch.excluded[m];
-      to.rate = std::max(to.rate, way.kernel->rates[m]);
-    }
-    to.space = member.device->info().space;
-    if (const Choice* choice = launch.choices[m]) to.selection = &choice->selection, to.probing = choice->probing > 0;
-    for (const Member::Lane& lane : member.lanes) to.queued.push_back(lane.queued);
-  }
-  return out;
-}
-
-// Cutting a share into tasks pays where bytes move to or from a device meanwhile: vector_add on the H200, from locked
-// memory and back, takes 15.1 ms in one task, 11.6 in 4, 10.7 in 16 of 48 MB each, and no less in 32.
-int Engine::tasks_of(const Launch& launch) const {
-  if (launch.request.wishes.tasks > 0) return launch.request.wishes.tasks;
-  const int space = members_[primary_].device->info().space;
-  if (space == host_memory || !launch.undivided.empty()) return 1;
-  std::int64_t moves = 0;
-  for (const Slice::Use& use : uses_of(launch, launch.whole)) {
-    moves += core::subtract(use.touch.needed(), use.memory->fresh(space)).size();
-    if (use.memory->host_reads) moves += use.touch.written.size();
-  }
-  constexpr std::int64_t worth = 8 << 20;  // a task of less is mostly latency
-  return static_cast<int>(std::clamp<std::int64_t>(moves / worth, 1, 16));
-}
-
-// What to start now: as last time where nothing has changed since a launch alike ran in one slice, else what `step`
-// says.
-std::vector<decide::Action> Engine::next(Launch& launch) {
-  std::optional<Plan>& plan = launch.ways.front().shape->plan;
-  const bool fresh = launch.tasks == 1 && launch.in_flight.empty() && launch.report.retries == 0 &&
-                     launch.remaining.covers(launch.space) &&
-                     (launch.ways.size() == 1 || launch.request.wishes.profiling == Profiling::once);
-  if (fresh && plan && plan->generation == generation_ && plan->spread == launch.request.wishes.spread &&
-      plan->items == launch.request.items) {
-    const auto& lanes = members_[plan->member].lanes;
-    const auto lane = std::min_element(
-        lanes.begin(), lanes.end(), [](const Member::Lane& a, const Member::Lane& b) { return a.queued < b.queued; });
-    if (lane->queued >= decide::slices_per_queue) return {};
-    return {
-        {plan->member, static_cast<std::size_t>(lane - lanes.begin()), launch.space, "as last time", plan->way, {}}};
-  }
-  choose(launch);
-  decide::State state = state_of(launch);
-  // Where all of its memory's devices are gone, a launch may go on in another.
-  const auto stays = [&](const decide::Member& m) { return m.ready && m.space == launch.home; };
-  if (launch.in_flight.empty() && launch.home && std::none_of(state.members.begin(), state.members.end(), stays))
-    state.home = launch.home = std::nullopt;
-  ++steps_;
-  auto actions = decide::step(state);
-  const bool one = actions.size() == 1 && actions[0].box == launch.space &&
-                   std::find(launch.excluded.begin(), launch.excluded.end(), true) == launch.excluded.end();
-  const auto settled = [&](const Choice* choice) { return !choice || choice->selection.winner; };
-  if (fresh && one && !actions[0].probe && settled(launch.choices[actions[0].member]))
-    plan = Plan{actions[0].member, actions[0].variant, launch.request.items, launch.request.wishes.spread, generation_};
-  return actions;
-}
-
-// Starts whatever can be started; ends the launch where nothing is left.
-void Engine::turn(const std::shared_ptr<Launch>& first) {
-  to_turn_.push_back(first);
-  if (turning_) return;  // starting a slice may end another: whoever is at it goes on with that
-  turning_ = true;
-  const std::shared_ptr<void> at_the_end(nullptr, [this](void*) { turning_ = false; });
-  while (!to_turn_.empty()) {
-    const std::shared_ptr<Launch> launch = std::move(to_turn_.back());
-    to_turn_.pop_back();
-    if (launch->over || launch->blockers > 0) continue;
-    if (launch->tasks == 0) launch->tasks = tasks_of(*launch);
-    while (!launch->failure && !launch->remaining.empty()) {
-      launch->draining &= !launch->in_flight.empty();
-      if (launch->draining) break;
-      bool again = false;
-      for (const decide::Action& action : next(*launch)) {
-        if (launch->failure || launch->draining) break;
-        const Placed started = start(launch, action);
-        again |= started != Placed::later;
-        if (started == Placed::otherwise) break;
-      }
-      if (!again) break;
-    }
-    const bool hungry = !launch->failure && !launch->remaining.empty();
-    if (!launch->in_flight.empty() || (hungry && somebody_may_run(*launch) && something_will_change(*launch))) {
-      // Whoever ends next makes room for more.
-      for (const auto& other : active_) {
-        const bool told =
-            hungry ||
-            (other == launch && (launch->waiting > 0 || !launch->dependents.empty() || launch->in_flight.size() > 1));
-        for (std::size_t s = 0; told && s < other->in_flight.size(); ++s) watch(other->in_flight[s]);
-      }
-    } else {
-      if (hungry) {
-        launch->failure =
-            launch->last_failure.value_or(Failure{FailureKind::unsupported, "no device is left that could run it", ""});
-      }
-      end(launch);
-      for (const auto& weak : launch->dependents) {
-        if (auto next = weak.lock(); next && --next->blockers == 0) to_turn_.push_back(std::move(next));
-      }
-    }
-  }
-}
-
-// A launch that found nothing to start can hope for what others are doing.
-bool Engine::something_will_change(const Launch& launch) const {
-  const auto at_work = [](const auto& other) { return !other->in_flight.empty(); };
-  if ((room_wanted_ && !gathers_.empty()) || std::any_of(active_.begin(), active_.end(), at_work)) return true;
-  return std::any_of(launch.ways.begin(), launch.ways.end(), [](const Way& way) {
-    return std::any_of(way.kernel->built.begin(), way.kernel->built.end(), [](const Built& built) {
-      return built.state == Built::State::building || built.windows.state == WindowForm::State::building;
-    });
-  });
-}
-
-// A device that could, when it has room, or has built the kernel.
-bool Engine::somebody_may_run(const Launch& launch) const {
-  const decide::State state = state_of(launch);
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    const bool building = std::any_of(launch.ways.begin(), launch.ways.end(), [&](const Way& way) {
-      return way.kernel->built[m].state == Built::State::building;
-    });
-    if (state.members[m].ready || (building && !members_[m].aside)) return true;
-  }
-  return false;
-}
-
-Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide::Action& action) {
-  const Way& way = launch->ways[action.variant];
-  const Kernel& kernel = *way.kernel;
-  // Where all devices work on the host's copy, nobody needs to know which part of it a slice touches.
-  const bool whole = action.box == launch->space || all_on_host_;
-  const int space = members_[action.member].device->info().space;
-  auto slice = std::make_shared<Slice>();
-  slice->launch = launch, slice->box = action.box, slice->member = action.member, slice->queue = action.queue;
-  slice->way = action.variant, slice->probe = action.probe;
-  slice->uses = uses_of(*launch, whole ? launch->whole : kernel.touches(*way.shape, way.groups(action.box)));
-  const bool again = action.probe && action.probe->repeat;
-  if (!again && !launch->remaining.covers(action.box)) return Placed::later;  // given away meanwhile
-  if (!is_exact(*slice)) launch->one_space = true;
-  // What is perhaps not written can only be fresh in one place, so nobody may work in another meanwhile.
-  if (launch->one_space && std::any_of(launch->in_flight.begin(), launch->in_flight.end(), [&](const auto& other) {
-        return members_[other->member].device->info().space != space;
-      })) {
-    launch->home = members_[launch->in_flight.front()->member].device->info().space;
-    return Placed::later;
-  }
-  // Windows of what is perhaps not written hold what was there before: nobody may write meanwhile.
-  if (launch->one_space && !launch->in_flight.empty() &&
-      (launch->windowed[action.member] || launch->in_flight.front()->windowed))
-    return Placed::later;
-  if (const Placed placed = place(*launch, *slice); placed != Placed::yes) return placed;
-  if (launch->one_space) launch->home = space;
-  slice->repeat = action.probe && action.probe->repeat && !launch->remaining.covers(action.box);
-  launch->remaining.remove(action.box);
-  if (action.probe) {
-    slice->choice = launch->choices[action.member];
-    ++slice->choice->probing;
-    decide::begin(slice->choice->selection, *action.probe, action.box, launch->number);
-  }
-  launch->in_flight.push_back(slice);
-  ++members_[action.member].lanes[action.queue].queued;
-  if (core::TraceSink* sink = core::trace()) {
-    sink->add({core::TraceKind::decision, "host", kernel.source().name,
-               fmt::format("{} on {}: {}", core::to_string(action.box), members_[action.member].device->info().id,
-                           action.reason),
-               members_[action.member].device->now(), Nanoseconds{0}});
-  }
-  run(slice);
-  return Placed::yes;
-}
 
 // Runs it now, or as soon as its bytes are where they can be copied from.
 void Engine::run(const std::shared_ptr<Slice>& slice) {
@@ -339,7 +107,7 @@ core::Status Engine::enqueue(const std::shared_ptr<Slice>& slice) {
                     .windowed = use.window != nullptr});
         continue;
       }
-      auto copied = queue.copy_in(*place->buffer, static_cast<Bytes>(span.begin) - place->begin, part(use.host, span));
+      auto copied = queue.copy_in(*place->buffer, static_cast<Bytes>(span.begin) - place->begin, use.host.part(span));
       if (!copied) return copied.failure();
       use.brought.add(span);
       if (!use.window) use.memory->arrives(space, span, *copied);
@@ -439,7 +207,7 @@ core::Status Engine::launch(Slice& slice) {
     if (!place) return place.failure();
     use.host = use.memory->host();
     for (const Span& span : use.touch.written.spans()) {
-      auto copied = queue.copy_out(part(use.host, span), *place->buffer, static_cast<Bytes>(span.begin) - place->begin,
+      auto copied = queue.copy_out(use.host.part(span), *place->buffer, static_cast<Bytes>(span.begin) - place->begin,
                                    {&*launched, 1});
       if (!copied && use.window) return copied.failure();  // nobody can ask for it afterwards
       if (!copied) break;                                  // gathered when asked for
@@ -490,13 +258,6 @@ void Engine::collect(const std::shared_ptr<Slice>& slice) {
   turn_hungry();
 }
 
-// Launches that found no room.
-void Engine::turn_hungry() {
-  for (const auto& launch : std::vector(active_.begin(), active_.end())) {
-    if (!launch->over && !launch->remaining.empty()) turn(launch);
-  }
-}
-
 void Engine::succeed(Slice& slice) {
   Member& member = members_[slice.member];
   Launch& launch = *slice.launch;
@@ -519,9 +280,8 @@ void Engine::succeed(Slice& slice) {
     // What did not come behind it comes now; where others may still write there, when the launch is over.
     if (space != host_memory && use.memory->host_reads && use.touch.exact) (void)gather(use.memory, use.touch.written);
   }
-  Member::Lane& lane = member.lanes[slice.queue];
-  const Nanoseconds now = member.device->now(), begin = std::max(slice.begin, lane.last_end);
-  lane.last_end = now;
+  const Nanoseconds now = member.device->now();
+  const Nanoseconds begin = std::max(slice.begin, member.lanes[slice.queue].last_end);
   double& rate = launch.ways[slice.way].kernel->rates[slice.member];
   const double seen = static_cast<double>(slice.box.volume()) / std::max(1e-9, core::seconds(now - begin));
   rate = rate == 0 ? seen : 0.7 * rate + 0.3 * seen;
@@ -538,7 +298,9 @@ void Engine::release(Slice& slice) {
   std::erase_if(waiting_pieces_, [&](const auto& piece) { return piece->slice.get() == &slice && drop(*piece); });
   for (Slice::Use& use : slice.uses) use.window.reset();  // room for whoever comes next
   if (slice.choice) --slice.choice->probing;
-  --members_[slice.member].lanes[slice.queue].queued;
+  Member& member = members_[slice.member];
+  --member.lanes[slice.queue].queued;
+  member.lanes[slice.queue].last_end = member.device->now();
   auto& all = slice.launch->in_flight;
   all.erase(std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.get() == &slice; }));
 }
@@ -563,7 +325,7 @@ void Engine::fail(Slice& slice, const Failure& failure) {
       again &= use.memory->is_fresh_anywhere(use.touch.needed());
     }
   }
-  if (space != host_memory && !is_exact(slice)) {
+  if (space != host_memory && !slice.exact()) {
     // It may have left anything anywhere in its range, and others of this launch work in the same: they are over, too,
     // and nobody brings bytes there before they have ended.
     launch.draining = true;
@@ -603,26 +365,6 @@ void Engine::count_failure(std::size_t number, const Failure& failure) {
   ++generation_;
   core::log(core::LogLevel::warn, fmt::format("{} ({}) is set aside: {}", member.device->info().id,
                                               member.device->info().name, failure.what));
-}
-
-void Engine::end(const std::shared_ptr<Launch>& launch) {
-  launch->over = true;
-  if (launch->failure) {
-    // Outputs of a failed launch are undefined; what is fresh nowhere else may as well be what the host has.
-    for (const Slice::Use& use : uses_of(*launch, launch->whole)) {
-      for (const Span& span : use.touch.written.spans()) {
-        SpanSet nowhere(span);
-        for (MemorySpace space : use.memory->spaces()) nowhere.remove(use.memory->fresh(space));
-        use.memory->copied(host_memory, nowhere);
-      }
-    }
-  }
-  for (const Slice::Use& use : uses_of(*launch, launch->whole)) {
-    if (!launch->failure && use.memory->host_reads && !use.touch.exact) (void)gather(use.memory, use.touch.written);
-  }
-  launch->report.ended = members_.front().device->now();
-  active_.remove(launch);
-  changed_.notify_all();
 }
 
 }  // namespace heddle::engine
