@@ -82,6 +82,7 @@ typedef struct {
   /* For a kernel with variants, items are points, and: */
   int profile;         /* 0: once for each kind of launch, 1: at each launch, -1: never */
   const char* initial; /* variant to begin with; NULL: the first */
+  int meanwhile;       /* 1: it begins with the rest while variants are compared */
 } heddle_grid;
 
 HEDDLE_API_C heddle_launch* heddle_launch_begin(heddle_runtime* runtime, heddle_kernel* kernel, const heddle_grid* grid,

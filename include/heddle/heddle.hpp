@@ -53,6 +53,9 @@ struct Selection {
     same_part   // all compute the same part in turn, if nothing is done twice by that
   } how = How::as_known;
   std::string initial;  // variant to begin with; empty: the first
+  // The initial variant begins with the rest at once, in small parts, and whoever turns out to be better goes on. Else
+  // a device computes nothing but the parts that are compared until it knows.
+  bool meanwhile = false;
 };
 
 // How many work-items a launch has, and in which groups. Without groups, Heddle chooses. For a kernel that has

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace heddle::decide {
 
@@ -61,6 +62,24 @@ void drop_far_off(Selection& s) {
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }
 
+// Seconds that a probe should take in a launch that takes `all`.
+double wanted_of(const Selection& s, double all) {
+  return std::clamp(share_of_probes * all / static_cast<double>(s.rivals.size()), s.shortest / 4, s.shortest);
+}
+bool too_short(const Selection& s, double all) { return all < shortest_launch * s.shortest; }
+
+bool surprises(double cost, double expected) { return cost > surprising * expected || expected > surprising * cost; }
+
+// All compete, as if nothing were known but who failed.
+void begin_again(Selection& s) {
+  for (Rival& rival : s.rivals) rival.out = rival.failed, rival.look.reset(), rival.samples.clear();
+  s.winner.reset(), s.believed.reset(), s.expected.reset();
+  s.surprises = 0;
+  s.settled_length = s.whole = false;
+  s.visitors.clear();
+  s.length = rounded(s, lead_of(s), 1, true);
+}
+
 }  // namespace
 
 Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double shortest) {
@@ -88,6 +107,7 @@ std::optional<double> guess_of(const Rival& rival) {
 
 std::size_t best_of(const Selection& s) {
   if (s.winner) return *s.winner;
+  if (s.believed) return *s.believed;
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
@@ -113,6 +133,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
                      !visited(r),
                  points};
   };
+  if (s.believed) return probe(*s.believed);
   if (!s.settled_length && !whole) return probe(lead_of(s));
   for (std::size_t r = 0; r < s.rivals.size() && !whole; ++r) {
     if (runs(s.rivals[r]) && !s.rivals[r].look)
@@ -150,6 +171,13 @@ void learn(Selection& s, const Probe& probe, double seconds) {
     return;
   }
   const double cost = seconds / static_cast<double>(points);
+  if (s.believed) {
+    if (r != *s.believed) return;
+    if (surprises(cost, *s.expected)) return begin_again(s);
+    rival.samples.push_back(cost);
+    s.winner = std::exchange(s.believed, std::nullopt);
+    return;
+  }
   if (probe.look) {
     rival.look = cost;
     // With a large footprint a look is as long as a probe.
@@ -161,11 +189,10 @@ void learn(Selection& s, const Probe& probe, double seconds) {
   rival.samples.push_back(cost);
   if (!s.settled_length) {
     const double all = rival.samples.back() * static_cast<double>(probe.of);  // seconds of the launch
-    const double wanted =
-        std::clamp(share_of_probes * all / static_cast<double>(s.rivals.size()), s.shortest / 4, s.shortest);
+    const double wanted = wanted_of(s, all);
     if (probe.whole) {
       s.settled_length = true;
-    } else if (seconds >= s.shortest / 8 && all < shortest_launch * s.shortest) {
+    } else if (seconds >= s.shortest / 8 && too_short(s, all)) {
       s.settled_length = s.whole = true;
       rival.samples.clear();  // other conditions
     } else if (seconds >= 0.75 * wanted) {
@@ -183,15 +210,42 @@ void learn(Selection& s, const Probe& probe, double seconds) {
 }
 
 void give_up(Selection& s, std::size_t r) {
-  s.rivals[r].out = true;
+  s.rivals[r].out = s.rivals[r].failed = true;
+  if (s.believed == r) begin_again(s);
   const auto left = std::count_if(s.rivals.begin(), s.rivals.end(), runs);
-  if (left == 0) s.rivals[r].out = false;  // nobody else: it may be tried again
+  if (left == 0) s.rivals[r].out = s.rivals[r].failed = false;  // nobody else: it may be tried again
   if (left == 1 && !s.winner) {
     const auto last = std::find_if(s.rivals.begin(), s.rivals.end(), runs);
     s.winner = static_cast<std::size_t>(last - s.rivals.begin());
   }
   if (s.winner == r) s.winner.reset();
   decide_if_clear(s);
+}
+
+void recall(Selection& s, const std::vector<std::optional<double>>& costs, std::int64_t points) {
+  if (s.winner) return;
+  std::optional<std::size_t> best;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    if (!runs(s.rivals[r])) continue;
+    if (!costs[r]) return;
+    if (!best || *costs[r] < *costs[*best]) best = r;
+  }
+  if (!best || *costs[*best] <= 0) return;
+  s.believed = best, s.expected = costs[*best];
+  const double all = *s.expected * static_cast<double>(points);
+  s.whole = too_short(s, all);
+  s.settled_length = true;
+  s.length = rounded(s, *best, static_cast<std::int64_t>(std::ceil(wanted_of(s, all) / *s.expected)), true);
+}
+
+void watch(Selection& s, double cost) {
+  if (!s.winner || std::count_if(s.rivals.begin(), s.rivals.end(), [](const Rival& r) { return r.ready; }) < 2) return;
+  // What it took as a probe; where that has misled before, what it took for the first real work.
+  if (!s.expected) s.expected = s.reopened == 0 ? guess_of(s.rivals[*s.winner]).value_or(cost) : cost;
+  s.surprises = surprises(cost, *s.expected) ? s.surprises + 1 : 0;
+  if (s.surprises < 2 << std::min(s.reopened, 20)) return;
+  begin_again(s);
+  ++s.reopened;
 }
 
 }  // namespace heddle::decide

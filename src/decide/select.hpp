@@ -18,6 +18,7 @@ struct Rival {
   bool ready = false;           // the device has built it
   bool prepared = false;        // and has run it: a first run may compile, and says nothing
   bool out = false;             // another one is better
+  bool failed = false;          // and for good
   std::optional<double> look;   // seconds per point at first sight, on a shorter part
   std::vector<double> samples;  // seconds per point, one per probe
 };
@@ -32,6 +33,12 @@ struct Selection {
   int units = 1;              // compute units of the device: a probe keeps all of them busy
   std::vector<Rival> rivals;  // the base first
   std::optional<std::size_t> winner;
+  // Who won in earlier runs, and with how many seconds per point: one probe must agree.
+  std::optional<std::size_t> believed;
+  // Seconds per point that the winner should take, and how often in a row it was far from that.
+  std::optional<double> expected;
+  int surprises = 0;
+  int reopened = 0;  // how often all competed again
   // Points of a probe: grows with the base until one takes long enough to be timed.
   std::int64_t length = 0;
   bool settled_length = false;
@@ -48,6 +55,8 @@ struct Selection {
 
 // Slower than the best by this: out at first sight; after one sample; after two.
 constexpr double far_off = 2.0, hopeless = 1.5, worse = 1.1;
+// Another time per point than was expected.
+constexpr double surprising = 1.25;
 
 struct Probe {
   std::size_t rival = 0;
@@ -71,8 +80,14 @@ void begin(Selection& selection, const Probe& probe, const core::Box& box, std::
 void learn(Selection& selection, const Probe& probe, double seconds);
 // A rival failed, or is not there.
 void give_up(Selection& selection, std::size_t rival);
+// What each rival took in earlier runs, in seconds per point; where nothing is known of one, all compete. `points` are
+// those of the launch.
+void recall(Selection& selection, const std::vector<std::optional<double>>& costs, std::int64_t points);
+// What the winner took for work that was no probe. Where that is not what it was chosen for, several times running, all
+// compete again; the next time only after twice as many.
+void watch(Selection& selection, double seconds_per_point);
 
-// The winner, or who is best so far.
+// The winner, or who won in earlier runs, or who is best so far.
 std::size_t best_of(const Selection& selection);
 
 // Seconds per point; nothing where it was never timed. The second counts looks, too.

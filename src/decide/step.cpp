@@ -9,6 +9,9 @@ namespace heddle::decide {
 
 namespace {
 
+// Probes that parts are long which are computed between them.
+constexpr std::int64_t parts_meanwhile = 4;
+
 // The member for work that only one can do: the primary, or whoever else is ready.
 std::optional<std::size_t> one_of(const State& s) {
   auto may = [&](std::size_t m) {
@@ -29,28 +32,35 @@ bool can(const Member& member, std::size_t variant) {
   return member.ready && (member.can.empty() || member.can[variant]);
 }
 
-// The variant that a device uses where nothing is to be found out: its best, or any that is there.
-std::size_t variant_of(const State& s, const Member& member) {
-  const bool known =
-      member.selection && (member.selection->winner || cost_of(member.selection->rivals[best_of(*member.selection)]));
-  const std::size_t best = known ? best_of(*member.selection) : s.initial;
-  if (can(member, best)) return best;
-  for (std::size_t v = 0; v < s.footprints.size(); ++v) {
-    if (can(member, v)) return v;
-  }
-  return best;
-}
-
 // All variants, the best first; those that were not timed after the others.
 std::vector<std::size_t> by_cost(const State& s, const Member& member) {
   std::vector<std::size_t> out(s.footprints.size());
   std::iota(out.begin(), out.end(), std::size_t{0});
   if (!member.selection) return out;
   const auto cost = [&](std::size_t v) {
-    return guess_of(member.selection->rivals[v]).value_or(std::numeric_limits<double>::infinity());
+    const Rival& rival = member.selection->rivals[v];
+    return rival.failed ? std::numeric_limits<double>::infinity()
+                        : guess_of(rival).value_or(std::numeric_limits<double>::infinity());
   };
   std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
   return out;
+}
+
+// The variant that a device uses where nothing is to be found out: its best so far, or any that is there.
+std::size_t variant_of(const State& s, const Member& member) {
+  std::size_t best = s.initial;
+  if (const Selection* selection = member.selection) {
+    const std::size_t first = by_cost(s, member).front();
+    if (selection->winner || selection->believed)
+      best = best_of(*selection);
+    else if (guess_of(selection->rivals[first]))
+      best = first;
+  }
+  if (can(member, best)) return best;
+  for (std::size_t v = 0; v < s.footprints.size(); ++v) {
+    if (can(member, v)) return v;
+  }
+  return best;
 }
 
 // A launch that cannot be cut: all of it at once; rivals take turns, a launch each.
@@ -73,19 +83,21 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
   return std::vector<Action>{out};
 }
 
-// Parts of the launch that show which variant is best, for those of the devices that do not know; they take nothing
-// else meanwhile, so that nothing disturbs the comparison.
+// Parts of the launch that show which variant is best, for those of the devices that do not know. If not told
+// otherwise, they take nothing else meanwhile, so that nothing disturbs the comparison.
 std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, double>>& shares) {
   std::vector<Action> out;
   core::BoxSet remaining = s.remaining;
   std::erase_if(shares, [&](const std::pair<std::size_t, double>& share) {
     const Member& member = s.members[share.first];
     if (!member.selection) return false;
-    if (member.probing) return true;
+    const bool alone = !s.meanwhile;
+    if (member.probing) return alone;
     auto probe = next_probe(*member.selection, s.space.volume(), s.launch);
     if (!probe || !can(member, probe->rival)) return false;
     const bool idle = std::all_of(member.queued.begin(), member.queued.end(), [](int queued) { return queued == 0; });
-    if (!idle) return true;
+    const std::size_t queue = emptiest_queue(member);
+    if (alone ? !idle : member.queued[queue] >= slices_per_queue) return alone;
     const core::Footprint& footprint = s.footprints[probe->rival];
     std::optional<core::Box> box;
     if (probe->repeat) {
@@ -107,8 +119,8 @@ std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, do
       if (!box) return false;
     }
     probe->points = box->volume();
-    out.push_back({share.first, emptiest_queue(member), *box, "to find the best variant", probe->rival, probe});
-    return true;
+    out.push_back({share.first, queue, *box, "to find the best variant", probe->rival, probe});
+    return alone;
   });
   return out;
 }
@@ -147,8 +159,11 @@ std::vector<Action> stream(const State& s, const std::vector<std::pair<std::size
       if (const int queued = member.queued[emptiest_queue(member)]; queued < least) least = queued, next = &share;
     }
     if (!next) break;
-    const auto points = static_cast<std::int64_t>(std::ceil(volume * next->second / s.tasks));
+    auto points = static_cast<std::int64_t>(std::ceil(volume * next->second / s.tasks));
     const Member& member = members[next->first];
+    // Who still compares can change to a better one soon.
+    if (s.meanwhile && member.selection && !member.selection->winner)
+      points = std::min(points, parts_meanwhile * member.selection->length);
     std::size_t variant = variant_of(s, member);
     const auto take = [&](std::size_t v) {
       return remaining.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
@@ -197,7 +212,10 @@ std::vector<Action> step(const State& s) {
   }
   if (out.empty()) return stream(s, members);
   State rest = s;
-  for (const Action& probe : out) rest.remaining.remove(probe.box);
+  for (const Action& probe : out) {
+    rest.remaining.remove(probe.box);
+    ++rest.members[probe.member].queued[probe.queue];
+  }
   for (Action& action : stream(rest, members)) out.push_back(std::move(action));
   return out;
 }

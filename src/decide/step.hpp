@@ -44,6 +44,7 @@ struct State {
   int tasks = 1;            // slices into which a device's share is cut
   std::size_t initial = 0;  // the variant for devices that know of none yet
   std::size_t primary = 0;  // the member that an undivided launch runs on
+  bool meanwhile = false;   // devices that compare variants compute other parts, too
   bool spread = false;      // all members take part, not only those like the primary in the same memory
   std::vector<Member> members;
 };

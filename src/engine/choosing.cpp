@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include "core/answers.hpp"
+#include "core/launch.hpp"
 #include "core/log.hpp"
 #include "core/trace.hpp"
+#include "core/variant.hpp"
 #include "engine/engine.hpp"
+#include "profile/store.hpp"
 
 namespace heddle::engine {
 
@@ -222,8 +225,42 @@ void Engine::choose(Launch& launch) {
       choice.selection = decide::selection_of(mode, members_[m].device->info().units, std::move(rivals),
                                               core::seconds(options_.shortest_probe));
     }
+    if (fresh && wishes.profiling == Profiling::once) recall(launch, m, choice);
     launch.choices[m] = &choice;
   }
+}
+
+// What the store knows of the rivals for launches of this kind.
+void Engine::recall(const Launch& launch, std::size_t m, Choice& choice) {
+  if (!options_.store) return;
+  const device::Info& info = members_[m].device->info();
+  std::vector<std::optional<double>> costs;
+  for (const Way& way : launch.ways) {
+    const KernelSource& source = way.kernel->source();
+    core::Launch shape{.space = launch.space, .group = way.grid.local};
+    for (const Argument& argument : launch.request.arguments) {
+      if (const auto* view = std::get_if<View>(&argument))
+        shape.arguments.push_back({.kind = core::Argument::Kind::buffer, .size = view->size});
+    }
+    const std::string kernel = core::fingerprint_of(
+        {.name = way.variant, .source = source.text, .entry = source.name, .options = source.options});
+    const core::SampleKey& key =
+        choice.keys.emplace_back(core::SampleKey{kernel, way.variant, "", info.fingerprint, core::shape_of(shape)});
+    const core::History history = options_.store->load(key.kernel, key.device);
+    const core::Record* record = history.find(key);
+    costs.push_back(record && !record->samples.empty() ? std::optional(1e-9 * record->median()) : std::nullopt);
+    options_.store->name(kernel, launch.request.pool->name);
+  }
+  options_.store->name(info.fingerprint, info.name);
+  decide::recall(choice.selection, costs, launch.space.volume());
+}
+
+void Engine::remember(const Slice& slice, Nanoseconds duration) {
+  if (slice.choice->keys.empty()) return;
+  const core::Box groups = slice.launch->ways[slice.way].groups(slice.box);
+  options_.store->add(
+      slice.choice->keys[slice.probe->rival],
+      {.points = slice.box.volume(), .duration = duration, .contention = slice.cpu->ratio(duration, groups.volume())});
 }
 
 // What a probe that ended has shown.
@@ -231,12 +268,12 @@ void Engine::learn(const Slice& slice) {
   Launch& launch = *slice.launch;
   Member& member = members_[slice.member];
   decide::Selection& selection = slice.choice->selection;
-  double seconds = core::seconds(member.device->now() - slice.begin);
-  if (auto times = slice.events.back()->times(); times && times->duration().count() > 0)
-    seconds = core::seconds(times->duration());
+  Nanoseconds duration = member.device->now() - slice.begin;
+  if (auto times = slice.events.back()->times(); times && times->duration().count() > 0) duration = times->duration();
   const bool open = !selection.winner;
   selection.rivals[slice.probe->rival].prepared = !slice.first;
-  decide::learn(selection, *slice.probe, seconds);
+  decide::learn(selection, *slice.probe, core::seconds(duration));
+  if (!slice.first && selection.settled_length) remember(slice, duration);
   if (!open || !selection.winner) return;
   std::string costs;
   const auto best = decide::guess_of(selection.rivals[*selection.winner]);
@@ -251,6 +288,22 @@ void Engine::learn(const Slice& slice) {
   if (core::TraceSink* sink = core::trace())
     sink->add({core::TraceKind::decision, "host", launch.name(), launch.report.notes.back(), member.device->now(),
                Nanoseconds{0}});
+}
+
+// Whether the winner does what it was chosen for.
+void Engine::watch_winner(const Slice& slice) {
+  Choice* choice = slice.launch->choices[slice.member];
+  if (!choice || slice.first || slice.windowed || choice->selection.winner != slice.way) return;
+  auto times = slice.events.back()->times();
+  const std::int64_t points = slice.box.volume();
+  const bool long_enough = points >= choice->selection.length || slice.box == slice.launch->space;
+  if (!times || times->duration().count() <= 0 || !long_enough) return;
+  decide::watch(choice->selection, core::seconds(times->duration()) / static_cast<double>(points));
+  if (choice->selection.winner) return;
+  const device::Info& info = members_[slice.member].device->info();
+  slice.launch->report.notes.push_back(
+      fmt::format("variant '{}' on {} does not take the time that it was chosen for: all are compared again",
+                  slice.launch->ways[slice.way].variant, info.id));
 }
 
 }  // namespace heddle::engine

@@ -14,6 +14,10 @@
 #include "engine/launch.hpp"
 #include "engine/staging.hpp"
 
+namespace heddle::profile {
+class Store;
+}
+
 namespace heddle::engine {
 
 struct Options {
@@ -26,7 +30,8 @@ struct Options {
   // take sixty times as long.
   Nanoseconds hang_limit = std::chrono::seconds(10);
   Nanoseconds shortest_probe = std::chrono::microseconds(200);  // of a variant: less is mostly the cost of a launch
-  Bytes memory_limit = 0;                                       // of a device's own memory; 0: all that it has
+  profile::Store* store = nullptr;        // what earlier runs found out about variants, and what this one does
+  Bytes memory_limit = 0;                 // of a device's own memory; 0: all that it has
   Bytes locked_limit = Bytes{256} << 20;  // of page-locked memory per device, for copies of ordinary memory
   int queues = 3;  // of a device with memory of its own: one copies in, one computes, one copies out
 };
@@ -146,7 +151,10 @@ class Engine {
   // choosing.cpp
   void bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>& scalars, const std::vector<Bytes>& sizes);
   void choose(Launch& launch);
+  void recall(const Launch& launch, std::size_t member, Choice& choice);
+  void remember(const Slice& slice, Nanoseconds duration);
   void learn(const Slice& slice);
+  void watch_winner(const Slice& slice);
 
   // room.cpp
   enum class Placed { yes, later, otherwise };

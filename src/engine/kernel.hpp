@@ -55,8 +55,10 @@ struct Touch {
 
 // What was decided for a launch in one slice: it holds for the next one alike, as long as the devices are what they
 // were.
+struct Choice;
 struct Plan {
   std::size_t member = 0, way = 0;
+  Choice* choice = nullptr;      // that it rests on, in the launch's pool; none: there was nothing to choose
   core::Index items{};           // points: groups that guard themselves may be as many for another number
   bool spread = false;           // as the program wished
   std::uint64_t generation = 0;  // of the engine's devices and builds

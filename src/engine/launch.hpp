@@ -10,6 +10,7 @@
 
 #include "core/box.hpp"
 #include "core/errors.hpp"
+#include "device/timing.hpp"
 #include "engine/kernel.hpp"
 #include "engine/memory.hpp"
 #include "engine/pool.hpp"
@@ -33,6 +34,7 @@ struct Wishes {
   Profiling profiling = Profiling::once;  // of variants: at the first launch of a kind, at each, or not at all
   std::optional<decide::Mode> mode;       // in which; empty: as the facts say
   std::string initial;                    // variant to begin with; empty: the base
+  bool meanwhile = false;                 // it begins with the rest while variants are compared
 };
 
 struct Request {
@@ -105,6 +107,7 @@ struct Slice {
   bool over = false;
   bool watched = false;  // its end will be told
   Nanoseconds begin{0};
+  std::optional<device::CpuWatch> cpu;  // of a probe
 
   // Every byte that it may write is written.
   bool exact() const {

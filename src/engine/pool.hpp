@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/history.hpp"
 #include "decide/select.hpp"
 #include "engine/kernel.hpp"
 
@@ -29,7 +30,8 @@ struct Variant {
 // What one device knows of the variants for launches of one kind.
 struct Choice {
   decide::Selection selection;
-  int probing = 0;  // probes on their way
+  int probing = 0;                    // probes on their way
+  std::vector<core::SampleKey> keys;  // under which the store knows them
 };
 
 struct Pool {

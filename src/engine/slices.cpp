@@ -26,7 +26,9 @@ void Engine::run(const std::shared_ptr<Slice>& slice) {
     case AtHand::yes:
       std::erase(held_, slice);
   }
-  slice->begin = members_[slice->member].device->now();
+  device::Device& device = *members_[slice->member].device;
+  slice->begin = device.now();
+  if (slice->probe) slice->cpu.emplace(device);
   auto queued = enqueue(slice);
   if (queued && slice->unstaged == 0) queued = this->launch(*slice);
   if (!queued) refuse(*slice, queued.failure());
@@ -285,7 +287,7 @@ void Engine::succeed(Slice& slice) {
   double& rate = launch.ways[slice.way].kernel->rates[slice.member];
   const double seen = static_cast<double>(slice.box.volume()) / std::max(1e-9, core::seconds(now - begin));
   rate = rate == 0 ? seen : 0.7 * rate + 0.3 * seen;
-  if (slice.probe) learn(slice);
+  slice.probe ? learn(slice) : watch_winner(slice);
   launch.report.windows += slice.windowed;
   launch.report.slices.push_back(
       {member.device->info().id, launch.ways[slice.way].variant, slice.box, slice.begin, now, slice.repeat});

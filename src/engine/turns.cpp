@@ -57,6 +57,7 @@ decide::State Engine::state_of(const Launch& launch) const {
   out.tasks = launch.tasks;
   out.primary = primary_;
   out.spread = launch.request.wishes.spread;
+  out.meanwhile = launch.request.wishes.meanwhile;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Member& member = members_[m];
     decide::Member& to = out.members.emplace_back();
@@ -98,11 +99,12 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
                      launch.remaining.covers(launch.space) &&
                      (launch.ways.size() == 1 || launch.request.wishes.profiling == Profiling::once);
   if (fresh && plan && plan->generation == generation_ && plan->spread == launch.request.wishes.spread &&
-      plan->items == launch.request.items) {
+      plan->items == launch.request.items && (!plan->choice || plan->choice->selection.winner == plan->way)) {
     const auto& lanes = members_[plan->member].lanes;
     const auto lane = std::min_element(
         lanes.begin(), lanes.end(), [](const Member::Lane& a, const Member::Lane& b) { return a.queued < b.queued; });
     if (lane->queued >= decide::slices_per_queue) return {};
+    launch.choices[plan->member] = plan->choice;
     return {
         {plan->member, static_cast<std::size_t>(lane - lanes.begin()), launch.space, "as last time", plan->way, {}}};
   }
@@ -116,9 +118,11 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
   auto actions = decide::step(state);
   const bool one = actions.size() == 1 && actions[0].box == launch.space &&
                    std::find(launch.excluded.begin(), launch.excluded.end(), true) == launch.excluded.end();
-  const auto settled = [&](const Choice* choice) { return !choice || choice->selection.winner; };
-  if (fresh && one && !actions[0].probe && settled(launch.choices[actions[0].member]))
-    plan = Plan{actions[0].member, actions[0].variant, launch.request.items, launch.request.wishes.spread, generation_};
+  if (!fresh || !one || actions[0].probe) return actions;
+  Choice* choice = launch.choices[actions[0].member];
+  if (!choice || choice->selection.winner)
+    plan = Plan{actions[0].member,    actions[0].variant,           choice,
+                launch.request.items, launch.request.wishes.spread, generation_};
   return actions;
 }
 

@@ -107,6 +107,62 @@ TEST(Select, WhoFailsIsOut) {
   EXPECT_FALSE(s.rivals[2].out);
 }
 
+TEST(Select, WhatEarlierRunsFoundNeedsOneProbeThatAgrees) {
+  const std::vector<std::optional<double>> costs = {3e-6, 1e-6, 2e-6};
+  Selection s = selection_of(Mode::fully, 2, {rival(64), rival(64, false), rival(64)});
+  recall(s, costs, 1 << 20);  // of a second: probes of 200 us
+  EXPECT_EQ(best_of(s), 1u);
+  const Probe check{1, 256, false, false, 1 << 20};
+  EXPECT_EQ(*next_probe(s, 1 << 20), check);
+  learn(s, check, 1.0);  // compiles
+  EXPECT_EQ(*next_probe(s, 1 << 20), check);
+  Selection otherwise = s;
+  learn(s, check, 256 * 1.2e-6);
+  EXPECT_EQ(s.winner, 1u);
+  EXPECT_FALSE(next_probe(s, 1 << 20));
+  learn(otherwise, check, 256 * 1.3e-6);  // all compete, as if nothing were known
+  EXPECT_FALSE(otherwise.winner || otherwise.believed);
+  EXPECT_EQ(*next_probe(otherwise, 1 << 20), (Probe{0, 128, false, false, 1 << 20}));
+}
+
+TEST(Select, OneOfWhomNothingIsKnownMakesAllCompete) {
+  Selection s = selection_of(Mode::fully, 2, {rival(64), rival(64)});
+  recall(s, {1e-6, std::nullopt}, 1 << 20);
+  EXPECT_FALSE(s.believed);
+  s.rivals[1].ready = false;  // it cannot compete anyway
+  recall(s, {1e-6, std::nullopt}, 1 << 20);
+  EXPECT_EQ(s.believed, 0u);
+}
+
+TEST(Select, WhoWonAndFailsNowIsNotBelieved) {
+  Selection s = selection_of(Mode::fully, 2, {rival(64), rival(64), rival(64)});
+  recall(s, {2e-6, 1e-6, 3e-6}, 1 << 20);
+  give_up(s, 1);
+  EXPECT_FALSE(s.winner || s.believed);
+  EXPECT_EQ(next_probe(s, 1 << 20)->rival, 0u);
+}
+
+TEST(Select, AWinnerThatDisappointsIsComparedAgainEverMoreSeldom) {
+  Selection s = selection_of(Mode::fully, 2, {rival(64), rival(64)});
+  s.rivals[0].samples = {2e-6}, s.rivals[1].samples = {1e-6};
+  s.winner = 1, s.settled_length = true;
+  const auto watched = [&](double cost) {
+    watch(s, cost);
+    return s.winner.has_value();
+  };
+  EXPECT_TRUE(watched(1.2e-6));
+  EXPECT_TRUE(watched(1.4e-6));
+  EXPECT_TRUE(watched(1.1e-6));  // once is chance
+  EXPECT_TRUE(watched(1.4e-6));
+  EXPECT_FALSE(watched(1.4e-6));
+  EXPECT_EQ(next_probe(s, 1 << 20)->rival, 0u);
+  s.winner = 1;
+  EXPECT_TRUE(watched(1.4e-6));  // what it takes now is what is expected
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(watched(1e-6)) << i;
+  EXPECT_FALSE(watched(1e-6));
+  EXPECT_EQ(s.reopened, 2);
+}
+
 // Noise of 5 % on everything: the best, or one within 3 % of it, in at least 95 of 100.
 TEST(Select, NoiseRarelyMisleads) {
   std::mt19937_64 random(7);

@@ -96,6 +96,23 @@ TEST(Step, WhatIsLeftGoesToWhoeverHasAFootprintForIt) {
   EXPECT_EQ(step(s), (std::vector<Action>{{2, 0, from_to(96, 100), "left by others", 1, {}}}));
 }
 
+TEST(Step, WhoComparesVariantsMayComputeMeanwhile) {
+  State s = state_of(10'000, 10, {member(0, 0)});
+  s.footprints.push_back({{10, 1, 1}, false});
+  s.initial = 1;
+  const Rival rival{.footprint = {{10, 1, 1}, false}, .ready = true, .prepared = true};
+  const Selection selection = selection_of(Mode::fully, 1, {rival, rival});
+  s.members[0].selection = &selection;
+  const Action probe{0, 0, from_to(0, 10), "to find the best variant", 0, Probe{0, 10, false, false, 10'000}};
+  EXPECT_EQ(step(s), std::vector<Action>{probe});
+  s.meanwhile = true;  // a part of four probes behind it, by the initial variant
+  EXPECT_EQ(step(s), (std::vector<Action>{probe, {0, 0, from_to(10, 50), "task of its device", 1, {}}}));
+  s.members[0].probing = true, s.members[0].queued = {1}, s.remaining.remove(from_to(0, 10));
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(10, 50), "task of its device", 1, {}}}));
+  s.meanwhile = false;
+  EXPECT_TRUE(step(s).empty());
+}
+
 TEST(Step, EveryPointIsGivenOnce) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {

@@ -154,6 +154,7 @@ class Program {
       static constexpr Profiling ways[] = {Profiling::once, Profiling::once, Profiling::always, Profiling::never};
       request.wishes.profiling = ways[pick(4)];
       if (pick(2)) request.wishes.mode = pick(2) ? decide::Mode::fully : decide::Mode::hybrid;
+      request.wishes.meanwhile = pick(3) == 0;
       if (pick(2)) request.wishes.initial = pool->variants[pick(pool->variants.size())].name;
     }
     // Two arguments may be one buffer, where the kernel then still has one outcome.

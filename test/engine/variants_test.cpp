@@ -1,4 +1,5 @@
 // Launches of kernels with variants, exactly.
+#include "profile/store.hpp"
 #include "test/engine/bench.hpp"
 
 namespace heddle::engine {
@@ -36,6 +37,61 @@ TEST(Variants, TheFasterOneDoesMostOfTheFirstLaunch) {
   const auto third = submit(bench, pool, 1 << 16, {in, out}, 1 << 16);
   ASSERT_TRUE(bench.engine->wait(third));
   EXPECT_LE(bench.engine->steps() - steps, 1u);
+}
+
+std::shared_ptr<Pool> one_and_pairs(Bench& bench) {
+  return *bench.engine->make_pool("map", {{"one", {"map", "map", ""}, {16, 1, 1}, {{16, 1, 1}, false}},
+                                          {"pairs", {"map_pairs", "map_pairs", ""}, {16, 1, 1}, {{32, 1, 1}}}});
+}
+
+std::ptrdiff_t slices_by(const std::string& variant, const Report& report) {
+  return std::count_if(report.slices.begin(), report.slices.end(),
+                       [&](const SliceReport& slice) { return slice.variant == variant; });
+}
+
+TEST(Variants, TheNextRunBeginsWithTheWinner) {
+  profile::Store store(":memory:");
+  for (int run = 0; run < 2; ++run) {
+    Bench bench("device cpu cpu\nrate 1e6\nrate map_pairs 4e6\n", {.store = &store});
+    const auto pool = one_and_pairs(bench);
+    const auto in = bench.memory(1 << 18), out = bench.memory(1 << 18);
+    const auto launch = submit(bench, pool, 1 << 18, {in, out}, 1 << 18);
+    ASSERT_TRUE(bench.engine->wait(launch));
+    bench.expect_mapped(out, 1);
+    const Report report = bench.engine->report(*launch);
+    if (run == 0) {
+      EXPECT_GT(slices_by("one", report), 0);
+    } else {
+      EXPECT_EQ(slices_by("one", report), 0);
+      EXPECT_EQ(slices_by("pairs", report),
+                4);  // two prepare, without an offset and with one, one must agree; the rest
+    }
+  }
+  // Another speed than it remembers: all compete.
+  Bench bench("device cpu cpu\nrate 1e6\nrate map_pairs 2e6\n", {.store = &store});
+  const auto pool = one_and_pairs(bench);
+  const auto in = bench.memory(1 << 18), out = bench.memory(1 << 18);
+  const auto launch = submit(bench, pool, 1 << 18, {in, out}, 1 << 18);
+  ASSERT_TRUE(bench.engine->wait(launch));
+  EXPECT_GT(slices_by("one", bench.engine->report(*launch)), 0);
+}
+
+TEST(Variants, AChoiceThatNoLongerHoldsIsMadeAgain) {
+  Bench bench("device cpu cpu\nrate 1e6\nrate map_pairs 4e6\nslow 2 from launch 40\n");
+  const auto pool = one_and_pairs(bench);
+  const auto in = bench.memory(1 << 18), out = bench.memory(1 << 18);
+  std::vector<int> compared;  // launches that more than one variant computed
+  int told = 0;
+  for (int l = 0; l < 60; ++l) {
+    const auto launch = submit(bench, pool, 1 << 18, {in, out}, 1 << 18);
+    ASSERT_TRUE(bench.engine->wait(launch));
+    const Report report = bench.engine->report(*launch);
+    if (slices_by("one", report) > 0 && slices_by("pairs", report) > 0) compared.push_back(l);
+    for (const std::string& note : report.notes) told += note.find("all are compared again") != std::string::npos;
+  }
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(compared.size(), 2u);  // the first, and the one after it was told
+  EXPECT_EQ(compared.front(), 0);
 }
 
 // The base guards itself, so that its grid is the same for several numbers of points.

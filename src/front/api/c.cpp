@@ -153,6 +153,7 @@ heddle_launch* heddle_launch_begin(heddle_runtime* runtime, heddle_kernel* kerne
     using When = heddle::Selection::When;
     out.selection.when = grid->profile > 0 ? When::always : grid->profile < 0 ? When::never : When::once;
     if (grid->initial) out.selection.initial = grid->initial;
+    out.selection.meanwhile = grid->meanwhile != 0;
     for (std::size_t d = 0; d < static_cast<std::size_t>(grid->dimensions); ++d)
       out.items[d] = grid->items[d], out.group_size[d] = grid->group[d], out.offset[d] = grid->offset[d];
     std::vector<heddle::detail::Argument> all;

@@ -8,6 +8,7 @@
 #include "engine/engine.hpp"
 #include "heddle/heddle.hpp"
 #include "kernel/compiler.hpp"
+#include "profile/store.hpp"
 
 namespace heddle {
 
@@ -20,6 +21,7 @@ struct RuntimeState {
   core::Settings settings;
   device::Machine machine;
   kernel::Compiler compiler;
+  profile::Store store;
   engine::Engine engine;
 };
 
@@ -87,8 +89,10 @@ RuntimeState::RuntimeState(const Options& options)
       settings(settings_of(options)),
       machine(device::open_machine(settings, environment)),
       compiler(kernel::options_of(settings)),
+      store(settings.store),
       engine(devices_of(machine),
              {.analyse = [this](const auto& source, const auto& forms) { return compiler.analyse(source, forms); },
+              .store = &store,
               .memory_limit = settings.memory_limit}) {}
 
 std::size_t AnyBuffer::size() const { return state ? state->memory()->size() : 0; }
@@ -190,6 +194,7 @@ std::shared_ptr<engine::Pool> pool_of(const std::string& name, KernelState& stat
 
 engine::Wishes wishes_of(const Grid& grid) {
   engine::Wishes out{.tasks = grid.task_count, .spread = grid.everywhere, .initial = grid.selection.initial};
+  out.meanwhile = grid.selection.meanwhile;
   using When = Selection::When;
   using How = Selection::How;
   out.profiling = grid.selection.when == When::always  ? engine::Profiling::always
