@@ -197,6 +197,8 @@ class HEDDLE_API Kernel {
   const std::string& name() const { return name_; }
   // Another one; it is built at the first launch. Extents that are left out, or 0, count as 1.
   Kernel& variant(const std::string& name, const std::string& source, const Covers& covers);
+  // What was found out about them in this run: the next launch compares them.
+  void forget();
 
  private:
   friend class Runtime;

@@ -136,11 +136,30 @@ Box BoxSet::hull() const {
   return out;
 }
 
+std::vector<Box> BoxSet::whole_footprints(const Footprint& footprint, const Box& space) const {
+  if (boxes_.size() == 1 || footprint.points == Index{1, 1, 1}) {
+    std::vector<Box> out;
+    for (const Box& mine : boxes_) {
+      if (const Box whole = align(mine, footprint, space); !whole.empty()) out.push_back(whole);
+    }
+    return out;
+  }
+  BoxSet gone(space), out(align(space, footprint, space));
+  for (const Box& mine : boxes_) gone.remove(mine);
+  for (Box hole : gone.boxes_) {
+    for (int d = 0; d < 3; ++d) {
+      const std::int64_t f = footprint.points[d], origin = space.begin[d];
+      hole.begin[d] = origin + (hole.begin[d] - origin) / f * f;
+      hole.end[d] = origin + (hole.end[d] - origin + f - 1) / f * f;
+    }
+    out.remove(hole);
+  }
+  return std::move(out.boxes_);
+}
+
 std::optional<Box> BoxSet::take(const Footprint& footprint, const Box& space, std::int64_t points, int axis) {
   if (axis < 0 || axis > 2) throw InternalError("axis " + std::to_string(axis) + "; 0, 1 or 2 expected");
-  for (const Box& mine : boxes_) {
-    const Box whole = align(mine, footprint, space);
-    if (whole.empty()) continue;
+  for (const Box& whole : whole_footprints(footprint, space)) {
     const std::int64_t f = footprint.points[axis];
     const std::int64_t across = whole.volume() / whole.extent(axis);
     // Rounded up, so that a launch cut into n equal parts is n slices and not n and a rest.
@@ -155,30 +174,44 @@ std::optional<Box> BoxSet::take(const Footprint& footprint, const Box& space, st
   return std::nullopt;
 }
 
-std::optional<Box> BoxSet::carve(const Footprint& footprint, const Box& space, std::int64_t points, double where) {
+std::optional<Box> BoxSet::carve(const Footprint& footprint, const Box& space, std::int64_t points,
+                                 std::optional<double> where, std::int64_t step) {
+  int slowest = 0;
+  for (int d = 0; d < 3; ++d) slowest = space.extent(d) > 1 ? d : slowest;
+  // Of a box, the part of it that is nearest to the place, or its beginning.
+  const auto part_of = [&](const Box& from) {
+    Box part = from;
+    std::int64_t size = 1;  // points so far, of one footprint in the dimensions to come
+    for (int d = 0; d < 3; ++d) size *= std::min(footprint.points[d], from.extent(d));
+    for (int d = 0; d < 3; ++d) {
+      const std::int64_t f = std::min(footprint.points[d], from.extent(d));
+      const std::int64_t most = (from.extent(d) + f - 1) / f;
+      const std::int64_t count = std::clamp<std::int64_t>((points + size - 1) / size, 1, most);
+      const std::int64_t length = std::min(from.extent(d), count * f);
+      size = size / f * length;
+      if (where && d == slowest) {
+        auto place = space.begin[d] + static_cast<std::int64_t>(*where * static_cast<double>(space.extent(d)));
+        place -= (place - space.begin[d]) % std::max(step, f);
+        const std::int64_t room = (from.extent(d) - length) / f;
+        part.begin[d] += std::clamp<std::int64_t>((place - from.begin[d]) / f, 0, room) * f;
+      }
+      part.end[d] = part.begin[d] + length;
+    }
+    return part;
+  };
+  const auto distance = [&](const Box& part) {
+    const auto place = static_cast<double>(part.begin[slowest] - space.begin[slowest]);
+    return std::abs(place - *where * static_cast<double>(space.extent(slowest)));
+  };
   std::optional<Box> from;
-  for (const Box& mine : boxes_) {
-    const Box whole = align(mine, footprint, space);
-    if (whole.empty()) continue;
+  for (const Box& whole : whole_footprints(footprint, space)) {
     const bool enough = whole.volume() >= points, had_enough = from && from->volume() >= points;
-    const bool better = !from || (enough && (!had_enough || whole.volume() < from->volume())) ||
-                        (!had_enough && whole.volume() > from->volume());
-    if (better) from = whole;
+    const bool smaller = !from || whole.volume() < from->volume();
+    const bool better = where && enough && had_enough ? distance(part_of(whole)) < distance(part_of(*from)) : smaller;
+    if (!from || (enough && (!had_enough || better)) || (!enough && !had_enough && !smaller)) from = whole;
   }
   if (!from) return std::nullopt;
-  Box taken = *from;
-  std::int64_t size = 1;  // points so far, of one footprint in the dimensions to come
-  for (int d = 0; d < 3; ++d) size *= std::min(footprint.points[d], from->extent(d));
-  for (int d = 0; d < 3; ++d) {
-    const std::int64_t f = std::min(footprint.points[d], from->extent(d));
-    const std::int64_t most = (from->extent(d) + f - 1) / f;
-    const std::int64_t count = std::clamp<std::int64_t>((points + size - 1) / size, 1, most);
-    const std::int64_t length = std::min(from->extent(d), count * f);
-    size = size / f * length;
-    const auto free = static_cast<double>((from->extent(d) - length) / f);
-    taken.begin[d] += static_cast<std::int64_t>(free * std::clamp(where, 0.0, 1.0)) * f;
-    taken.end[d] = taken.begin[d] + length;
-  }
+  const Box taken = part_of(*from);
   remove(taken);
   return taken;
 }

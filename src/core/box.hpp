@@ -68,13 +68,17 @@ class BoxSet {
   Box hull() const;  // the smallest box around all of it
   const std::vector<Box>& boxes() const { return boxes_; }
 
+  // What there is of whole footprints, in boxes.
+  std::vector<Box> whole_footprints(const Footprint& footprint, const Box& space) const;
+
   // Removes and returns a box of whole footprints holding about `points` points, at least one footprint thick along
   // `axis` and as wide as it can be across it. Nothing where no whole footprint is left.
   std::optional<Box> take(const Footprint& footprint, const Box& space, std::int64_t points, int axis);
   // The same for a small part that is as compact as it can be: longest along x, then y, then z. It comes from the
-  // smallest of the boxes that has so many points, or from the largest; from its beginning or, with `where` up to 1,
-  // from further on.
-  std::optional<Box> carve(const Footprint& footprint, const Box& space, std::int64_t points, double where = 0);
+  // smallest of the boxes that has so many points, or from the largest; or, with `where` from 0 to 1, from as near as
+  // can be to that place of the space, along its slowest dimension, in whole steps.
+  std::optional<Box> carve(const Footprint& footprint, const Box& space, std::int64_t points,
+                           std::optional<double> where = std::nullopt, std::int64_t step = 1);
 
  private:
   void join_neighbours();

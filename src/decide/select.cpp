@@ -1,4 +1,4 @@
-// Saturation on the base, then rounds among those who are not out.
+// A look at each, then rounds among those who are not far off.
 #include "decide/select.hpp"
 
 #include <algorithm>
@@ -18,8 +18,12 @@ std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points,
   return (std::max(points, one) + one - 1) / one * one;
 }
 
-// Samples that decide: repeats cost more.
-std::size_t enough(const Selection& s) { return s.mode == Mode::hybrid && !s.whole ? 2 : 3; }
+// Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing.
+std::size_t enough(const Selection& s, const Rival& rival) {
+  if (s.mode == Mode::hybrid && !s.whole) return 2;
+  const auto mine = cost_of(rival), best = cost_of(s.rivals[best_of(s)]);
+  return mine && best && *mine <= close * *best ? 9 : 5;
+}
 
 // One probe of every rival takes about this share of a launch, if they are all alike.
 constexpr double share_of_probes = 0.02;
@@ -28,7 +32,7 @@ constexpr double shortest_launch = 50;
 
 bool runs(const Rival& rival) { return rival.ready && !rival.out; }
 
-// The one with which the length of probes is found: the base, or the first that is there.
+// The one that is looked at first: the base, or the first that is there.
 std::size_t lead_of(const Selection& s) {
   const auto first = std::find_if(s.rivals.begin(), s.rivals.end(), runs);
   return first == s.rivals.end() ? 0 : static_cast<std::size_t>(first - s.rivals.begin());
@@ -43,23 +47,12 @@ void decide_if_clear(Selection& s) {
     Rival& rival = s.rivals[r];
     if (!runs(rival)) continue;
     const auto mine = cost_of(rival);
-    const double limit = rival.samples.size() >= 2 ? worse : hopeless;
+    const double limit = rival.samples.size() >= 5 ? close : rival.samples.size() >= 2 ? worse : hopeless;
     if (r != best && mine && *mine > limit * *cost) rival.out = true;
-    open |= runs(rival) && rival.samples.size() < enough(s);
+    open |= runs(rival) && rival.samples.size() < enough(s, rival);
   }
   const auto left = std::count_if(s.rivals.begin(), s.rivals.end(), runs);
-  if (s.settled_length && (left == 1 || !open)) s.winner = best;
-}
-
-// When all have been seen.
-void drop_far_off(Selection& s) {
-  double best = std::numeric_limits<double>::infinity();
-  for (const Rival& rival : s.rivals) {
-    if (runs(rival) && !rival.look) return;
-    if (runs(rival)) best = std::min(best, *rival.look);
-  }
-  for (Rival& rival : s.rivals) rival.out |= runs(rival) && *rival.look > far_off * best;
-  if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
+  if (s.looked && (left == 1 || !open)) s.winner = best;
 }
 
 // Seconds that a probe should take in a launch that takes `all`.
@@ -68,17 +61,41 @@ double wanted_of(const Selection& s, double all) {
 }
 bool too_short(const Selection& s, double all) { return all < shortest_launch * s.shortest; }
 
-bool surprises(double cost, double expected) { return cost > surprising * expected || expected > surprising * cost; }
-
-// All compete, as if nothing were known but who failed.
-void begin_again(Selection& s) {
-  for (Rival& rival : s.rivals) rival.out = rival.failed, rival.look.reset(), rival.samples.clear();
-  s.winner.reset(), s.believed.reset(), s.expected.reset();
-  s.surprises = 0;
-  s.settled_length = s.whole = false;
-  s.visitors.clear();
-  s.length = rounded(s, lead_of(s), 1, true);
+double best_look(const Selection& s) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Rival& rival : s.rivals) best = runs(rival) && rival.look ? std::min(best, *rival.look) : best;
+  return best;
 }
+
+bool is_far_off(const Selection& s, const Rival& rival) {
+  return *rival.look > (s.mode == Mode::fully ? far_off : far_off_elsewhere) * best_look(s);
+}
+
+// Nobody is out by chance: a short look at one who is not that bad is repeated.
+bool to_be_looked_at(const Selection& s, const Rival& rival) {
+  if (!runs(rival) || !rival.look) return runs(rival);
+  const double seconds = *rival.look * static_cast<double>(rival.reach);
+  return rival.looks < 2 && is_far_off(s, rival) && *rival.look < 2 * best_look(s) && seconds < 5 * s.shortest;
+}
+
+// When all have been seen: who is left, and how long their probes are.
+void settle_looks(Selection& s, std::int64_t points) {
+  for (const Rival& rival : s.rivals) {
+    if (to_be_looked_at(s, rival)) return;
+  }
+  const double best = best_look(s), all = best * static_cast<double>(points);
+  s.together = {};
+  for (Rival& rival : s.rivals) {
+    rival.out |= runs(rival) && is_far_off(s, rival);
+    if (runs(rival)) s.together = core::joint(s.together, rival.footprint);
+  }
+  s.looked = true;
+  s.whole = too_short(s, all);
+  s.length = static_cast<std::int64_t>(std::ceil(wanted_of(s, all) / best));
+  if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
+}
+
+bool surprises(double cost, double expected) { return cost > surprising * expected || expected > surprising * cost; }
 
 }  // namespace
 
@@ -86,9 +103,7 @@ Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double s
   Selection out;
   out.shortest = shortest;
   out.mode = mode, out.units = std::max(1, units), out.rivals = std::move(rivals);
-  for (const Rival& rival : out.rivals) out.together = core::joint(out.together, rival.footprint);
-  out.length = rounded(out, lead_of(out), 1, true);
-  if (std::count_if(out.rivals.begin(), out.rivals.end(), runs) == 1) out.winner = lead_of(out);
+  begin_again(out);
   return out;
 }
 
@@ -105,6 +120,12 @@ std::optional<double> guess_of(const Rival& rival) {
   return cost ? cost : rival.look;
 }
 
+std::optional<double> fair_guess_of(const Selection& s, std::size_t r) {
+  const std::size_t samples = s.rivals[lead_of(s)].samples.size();
+  const auto alike = [&](const Rival& rival) { return !runs(rival) || rival.samples.size() == samples; };
+  return std::all_of(s.rivals.begin(), s.rivals.end(), alike) ? guess_of(s.rivals[r]) : s.rivals[r].look;
+}
+
 std::size_t best_of(const Selection& s) {
   if (s.winner) return *s.winner;
   if (s.believed) return *s.believed;
@@ -119,25 +140,26 @@ std::size_t best_of(const Selection& s) {
 
 std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::uint64_t launch) {
   if (s.winner) return std::nullopt;
-  double all = 0;  // of one round
-  for (std::size_t r = 0; r < s.rivals.size(); ++r)
-    all += runs(s.rivals[r]) ? static_cast<double>(rounded(s, r, s.length, false)) : 0;
+  double all = 0;  // points of one round
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    const std::int64_t one = s.looked ? rounded(s, r, s.length, false) : rounded(s, r, s.rivals[r].reach, true);
+    all += runs(s.rivals[r]) ? static_cast<double>(one) : 0;
+  }
   // Two rounds must leave most of the launch to the winner; else whole launches are compared.
   const bool whole = s.whole || 4 * all > static_cast<double>(points);
   const auto visited = [&](std::size_t r) {
     return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
   };
   const auto probe = [&](std::size_t r) {
-    return Probe{r, rounded(s, r, s.length, !s.settled_length), whole,
-                 s.mode == Mode::hybrid && !whole && s.settled_length && !s.visitors.empty() && s.region_of == launch &&
-                     !visited(r),
-                 points};
+    const bool repeat = s.mode == Mode::hybrid && !whole && !s.visitors.empty() && s.region_of == launch && !visited(r);
+    return Probe{r, rounded(s, r, s.length, false), whole, repeat, points};
   };
   if (s.believed) return probe(*s.believed);
-  if (!s.settled_length && !whole) return probe(lead_of(s));
-  for (std::size_t r = 0; r < s.rivals.size() && !whole; ++r) {
-    if (runs(s.rivals[r]) && !s.rivals[r].look)
-      return Probe{r, rounded(s, r, s.length / 3, true), false, false, points, true};
+  for (std::size_t r = 0; r < s.rivals.size() && !s.looked && !whole; ++r) {
+    const Rival& rival = s.rivals[r];
+    if (!to_be_looked_at(s, rival)) continue;
+    const std::int64_t reach = std::max({rival.reach, s.rivals[lead_of(s)].reach, points / 1024});
+    return Probe{r, rounded(s, r, reach, true), false, false, points, true};
   }
   // Whoever has run least; the order turns from round to round, so that nobody is always the first.
   std::optional<std::size_t> next;
@@ -146,7 +168,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   const std::size_t first = static_cast<std::size_t>(s.regions) % count;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t r = (first + i) % count;
-    if (!runs(s.rivals[r]) || s.rivals[r].samples.size() >= enough(s)) continue;
+    if (!runs(s.rivals[r]) || s.rivals[r].samples.size() >= enough(s, s.rivals[r])) continue;
     // A region is finished before the next is begun.
     if (next && probe(r).repeat != probe(*next).repeat ? probe(r).repeat : !next || runs_of(r) < runs_of(*next))
       next = r;
@@ -156,18 +178,22 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
 }
 
 void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t launch) {
-  if (probe.look || !s.settled_length) return;
+  if (probe.look) return;
   if (!probe.repeat) s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
   s.visitors.push_back(probe.rival);
 }
 
-void learn(Selection& s, const Probe& probe, double seconds) {
+void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
   const std::size_t r = probe.rival;
   const std::int64_t points = probe.points;
   Rival& rival = s.rivals[r];
   if (s.winner || points == 0) return;
   if (!rival.prepared) {
     rival.prepared = true;
+    return;
+  }
+  if (disturbed && ++rival.disturbed <= 2) {
+    std::erase(s.visitors, r);  // once more
     return;
   }
   const double cost = seconds / static_cast<double>(points);
@@ -178,35 +204,20 @@ void learn(Selection& s, const Probe& probe, double seconds) {
     s.winner = std::exchange(s.believed, std::nullopt);
     return;
   }
-  if (probe.look) {
-    rival.look = cost;
-    // With a large footprint a look is as long as a probe.
-    if (s.mode == Mode::fully && points >= rounded(s, r, s.length, true)) rival.samples.push_back(cost);
-    drop_far_off(s);
-    if (!s.winner) decide_if_clear(s);
+  if (!probe.look) {
+    rival.samples.push_back(cost);
+    if (probe.whole) s.looked = s.whole = true;
+    return decide_if_clear(s);
+  }
+  if (!rival.look && seconds < s.shortest / 16 && 16 * points < probe.of) {  // too short to be believed
+    const double factor = std::clamp(s.shortest / 8 / std::max(seconds, 1e-9), 1.2, 8.0);
+    rival.reach = rounded(s, r, static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor)), true);
     return;
   }
-  rival.samples.push_back(cost);
-  if (!s.settled_length) {
-    const double all = rival.samples.back() * static_cast<double>(probe.of);  // seconds of the launch
-    const double wanted = wanted_of(s, all);
-    if (probe.whole) {
-      s.settled_length = true;
-    } else if (seconds >= s.shortest / 8 && too_short(s, all)) {
-      s.settled_length = s.whole = true;
-      rival.samples.clear();  // other conditions
-    } else if (seconds >= 0.75 * wanted) {
-      s.settled_length = true;
-      s.length = points;
-      rival.look = cost;
-      if (s.mode == Mode::hybrid) rival.samples.clear();  // another part than the others will compute
-    } else {
-      const double factor = std::clamp(wanted / std::max(seconds, 1e-9), 1.2, 8.0);
-      s.length = rounded(s, r, static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor)), true);
-      rival.samples.clear();  // too short to be compared with
-    }
-  }
-  decide_if_clear(s);
+  rival.reach = std::max(rival.reach, points);
+  rival.look = std::min(cost, rival.look.value_or(cost));
+  ++rival.looks;
+  settle_looks(s, probe.of);
 }
 
 void give_up(Selection& s, std::size_t r) {
@@ -222,6 +233,20 @@ void give_up(Selection& s, std::size_t r) {
   decide_if_clear(s);
 }
 
+void begin_again(Selection& s) {
+  s.together = {};
+  for (Rival& rival : s.rivals) {
+    rival.out = rival.failed;
+    rival.look.reset(), rival.looks = 0, rival.reach = 0, rival.disturbed = 0, rival.samples.clear();
+    s.together = core::joint(s.together, rival.footprint);
+  }
+  s.winner.reset(), s.believed.reset(), s.expected.reset();
+  s.surprises = 0, s.length = 0;
+  s.looked = s.whole = false;
+  s.visitors.clear(), s.regions = 0;
+  if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
+}
+
 void recall(Selection& s, const std::vector<std::optional<double>>& costs, std::int64_t points) {
   if (s.winner) return;
   std::optional<std::size_t> best;
@@ -234,14 +259,18 @@ void recall(Selection& s, const std::vector<std::optional<double>>& costs, std::
   s.believed = best, s.expected = costs[*best];
   const double all = *s.expected * static_cast<double>(points);
   s.whole = too_short(s, all);
-  s.settled_length = true;
-  s.length = rounded(s, *best, static_cast<std::int64_t>(std::ceil(wanted_of(s, all) / *s.expected)), true);
+  s.looked = true;
+  s.length = static_cast<std::int64_t>(std::ceil(wanted_of(s, all) / *s.expected));
 }
 
-void watch(Selection& s, double cost) {
-  if (!s.winner || std::count_if(s.rivals.begin(), s.rivals.end(), [](const Rival& r) { return r.ready; }) < 2) return;
-  // What it took as a probe; where that has misled before, what it took for the first real work.
-  if (!s.expected) s.expected = s.reopened == 0 ? guess_of(s.rivals[*s.winner]).value_or(cost) : cost;
+void watch(Selection& s, double seconds, std::int64_t points) {
+  const double cost = seconds / static_cast<double>(std::max<std::int64_t>(1, points));
+  if (!s.winner || seconds < s.shortest ||
+      std::count_if(s.rivals.begin(), s.rivals.end(), [](const Rival& r) { return r.ready; }) < 2)
+    return;
+  // What it took as a probe; where parts differ, or that has misled before, what it took for the first real work.
+  if (!s.expected)
+    s.expected = s.reopened == 0 && s.mode == Mode::fully ? guess_of(s.rivals[*s.winner]).value_or(cost) : cost;
   s.surprises = surprises(cost, *s.expected) ? s.surprises + 1 : 0;
   if (s.surprises < 2 << std::min(s.reopened, 20)) return;
   begin_again(s);

@@ -15,11 +15,16 @@ struct Rival {
   // Points of the smallest part of a launch that it can take without leaving pieces that the base cannot: a multiple of
   // its own footprint and of the base's.
   core::Footprint footprint;
-  bool ready = false;           // the device has built it
-  bool prepared = false;        // and has run it: a first run may compile, and says nothing
-  bool out = false;             // another one is better
-  bool failed = false;          // and for good
-  std::optional<double> look;   // seconds per point at first sight, on a shorter part
+  bool ready = false;     // the device has built it
+  bool prepared = false;  // and has run it: a first run may compile, and says nothing
+  bool out = false;       // another one is better
+  bool failed = false;    // and for good
+  // At first sight, on a part that takes just long enough to be timed: seconds per point, the least of all looks; how
+  // many there were; and the points of the part.
+  std::optional<double> look;
+  int looks = 0;
+  std::int64_t reach = 0;
+  int disturbed = 0;            // probes that something else disturbed
   std::vector<double> samples;  // seconds per point, one per probe
 };
 
@@ -38,12 +43,11 @@ struct Selection {
   // Seconds per point that the winner should take, and how often in a row it was far from that.
   std::optional<double> expected;
   int surprises = 0;
-  int reopened = 0;  // how often all competed again
-  // Points of a probe: grows with the base until one takes long enough to be timed.
-  std::int64_t length = 0;
-  bool settled_length = false;
-  double shortest =
-      200e-6;          // seconds that a probe takes, down to a quarter of it in launches that are short themselves
+  int reopened = 0;         // how often all competed again
+  bool looked = false;      // all were looked at
+  std::int64_t length = 0;  // points of a probe, then
+  // Seconds that a probe takes, down to a quarter of it in launches that are short themselves; a look takes an eighth.
+  double shortest = 200e-6;
   bool whole = false;  // launches are too short to be shared by rivals: each of them is a probe
   // Hybrid: what parts are made of, the part that is being compared, and who has computed it.
   core::Footprint together;
@@ -53,8 +57,9 @@ struct Selection {
   int regions = 0;  // that were begun
 };
 
-// Slower than the best by this: out at first sight; after one sample; after two.
-constexpr double far_off = 2.0, hopeless = 1.5, worse = 1.1;
+// Slower than the best by this: out at first sight, where all parts are alike and where they are not; after one
+// sample; after two; after five.
+constexpr double far_off = 1.3, far_off_elsewhere = 1.5, hopeless = 1.3, worse = 1.1, close = 1.05;
 // Another time per point than was expected.
 constexpr double surprising = 1.25;
 
@@ -64,7 +69,7 @@ struct Probe {
   bool whole = false;   // all of the launch: it is too small to be shared by all rivals
   bool repeat = false;  // hybrid: the region once more, by another rival
   std::int64_t of = 0;  // points of the launch
-  bool look = false;    // a short one, at first sight: only who is far off is out
+  bool look = false;    // at first sight: only who is far off is out
 
   bool operator==(const Probe&) const = default;
 };
@@ -76,22 +81,27 @@ std::optional<Probe> next_probe(const Selection& selection, std::int64_t points,
 
 // A probe begins, on this part of the launch.
 void begin(Selection& selection, const Probe& probe, const core::Box& box, std::uint64_t launch = 0);
-// It has ended.
-void learn(Selection& selection, const Probe& probe, double seconds);
+// It has ended. Where something else disturbed it, it is repeated, twice at most for each rival.
+void learn(Selection& selection, const Probe& probe, double seconds, bool disturbed = false);
 // A rival failed, or is not there.
 void give_up(Selection& selection, std::size_t rival);
 // What each rival took in earlier runs, in seconds per point; where nothing is known of one, all compete. `points` are
 // those of the launch.
 void recall(Selection& selection, const std::vector<std::optional<double>>& costs, std::int64_t points);
-// What the winner took for work that was no probe. Where that is not what it was chosen for, several times running, all
-// compete again; the next time only after twice as many.
-void watch(Selection& selection, double seconds_per_point);
+// What the winner took for the rest of a launch, if that was long enough to tell. Where it is not what it was chosen
+// for, several times running, all compete again; the next time only after twice as many.
+void watch(Selection& selection, double seconds, std::int64_t points);
+
+// All compete again, as if nothing were known.
+void begin_again(Selection& selection);
 
 // The winner, or who won in earlier runs, or who is best so far.
 std::size_t best_of(const Selection& selection);
 
-// Seconds per point; nothing where it was never timed. The second counts looks, too.
+// Seconds per point; nothing where it was never timed. The second counts looks, too; the third only those, or, if all
+// who are not out have as many samples, all of them: else parts would be compared that differ.
 std::optional<double> cost_of(const Rival& rival);
 std::optional<double> guess_of(const Rival& rival);
+std::optional<double> fair_guess_of(const Selection& selection, std::size_t rival);
 
 }  // namespace heddle::decide

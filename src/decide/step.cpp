@@ -9,9 +9,6 @@ namespace heddle::decide {
 
 namespace {
 
-// Probes that parts are long which are computed between them.
-constexpr std::int64_t parts_meanwhile = 4;
-
 // The member for work that only one can do: the primary, or whoever else is ready.
 std::optional<std::size_t> one_of(const State& s) {
   auto may = [&](std::size_t m) {
@@ -38,9 +35,8 @@ std::vector<std::size_t> by_cost(const State& s, const Member& member) {
   std::iota(out.begin(), out.end(), std::size_t{0});
   if (!member.selection) return out;
   const auto cost = [&](std::size_t v) {
-    const Rival& rival = member.selection->rivals[v];
-    return rival.failed ? std::numeric_limits<double>::infinity()
-                        : guess_of(rival).value_or(std::numeric_limits<double>::infinity());
+    constexpr double unknown = std::numeric_limits<double>::infinity();
+    return member.selection->rivals[v].failed ? unknown : fair_guess_of(*member.selection, v).value_or(unknown);
   };
   std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
   return out;
@@ -53,7 +49,7 @@ std::size_t variant_of(const State& s, const Member& member) {
     const std::size_t first = by_cost(s, member).front();
     if (selection->winner || selection->believed)
       best = best_of(*selection);
-    else if (guess_of(selection->rivals[first]))
+    else if (fair_guess_of(*selection, first))
       best = first;
   }
   if (can(member, best)) return best;
@@ -83,15 +79,31 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
   return std::vector<Action>{out};
 }
 
-// Parts of the launch that show which variant is best, for those of the devices that do not know. If not told
-// otherwise, they take nothing else meanwhile, so that nothing disturbs the comparison.
+// Whether a device that compares variants computes other parts, too. Where it runs one thing after the other, as
+// queued, it loses nothing by that as soon as it knows roughly who is good, and is never idle between probes. Not so
+// with few groups in a part: what is gained is lost when units wait for the last one.
+bool goes_on(const State& s, const Member& member) {
+  const Selection& selection = *member.selection;
+  const bool fine = selection.length / selection.units >= 8 * core::volume(selection.together);
+  return s.meanwhile || selection.whole || (selection.looked && fine && member.queued.size() == 1);
+}
+
+// Points of such a part: who still compares can change to a better variant soon.
+std::int64_t part_between(const Selection& selection) {
+  if (selection.whole) return std::numeric_limits<std::int64_t>::max();
+  std::int64_t reach = std::max<std::int64_t>(1, selection.length);
+  for (const Rival& rival : selection.rivals) reach = std::max(reach, rival.reach);
+  return 4 * reach;
+}
+
+// Parts of the launch that show which variant is best, for those of the devices that do not know.
 std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, double>>& shares) {
   std::vector<Action> out;
   core::BoxSet remaining = s.remaining;
   std::erase_if(shares, [&](const std::pair<std::size_t, double>& share) {
     const Member& member = s.members[share.first];
     if (!member.selection) return false;
-    const bool alone = !s.meanwhile;
+    const bool alone = !goes_on(s, member);
     if (member.probing) return alone;
     auto probe = next_probe(*member.selection, s.space.volume(), s.launch);
     if (!probe || !can(member, probe->rival)) return false;
@@ -108,14 +120,19 @@ std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, do
       remaining.remove(all);
       box = all;
     } else {
-      // Where parts differ, regions lie apart: in the middle, then on both sides.
-      static constexpr double places[] = {0.5, 0.17, 0.83, 0.33, 0.67};
-      const bool hybrid = member.selection->mode == Mode::hybrid && !probe->look && member.selection->settled_length;
-      const auto place = static_cast<std::size_t>(member.selection->regions) % std::size(places);
-      box = remaining.carve(hybrid ? member.selection->together : footprint, s.space, probe->points,
-                            hybrid                                   ? places[place]
-                            : member.selection->mode == Mode::hybrid ? 0.5
-                                                                     : 0);
+      // Where parts differ, looks lie side by side, and regions apart: in the middle, then where few pieces are left.
+      static constexpr double places[] = {0.5, 0, 1, 0.25, 0.75};
+      const Selection& selection = *member.selection;
+      const core::Footprint& together = selection.together;
+      const bool differ = selection.mode == Mode::hybrid;
+      const auto place = probe->look ? 0 : static_cast<std::size_t>(selection.regions) % std::size(places);
+      // In multiples of what all are made of, if that is not too large, so that nothing is left that only some can
+      // take.
+      const bool in_common = (differ && !probe->look) || core::volume(together) <= probe->points / selection.units;
+      std::int64_t step = 1;
+      for (std::size_t d = 0; d < 3; ++d) step = s.space.extent(static_cast<int>(d)) > 1 ? together.points[d] : step;
+      box = remaining.carve(in_common ? together : footprint, s.space, probe->points,
+                            differ ? std::optional(places[place]) : std::nullopt, step);
       if (!box) return false;
     }
     probe->points = box->volume();
@@ -161,9 +178,8 @@ std::vector<Action> stream(const State& s, const std::vector<std::pair<std::size
     if (!next) break;
     auto points = static_cast<std::int64_t>(std::ceil(volume * next->second / s.tasks));
     const Member& member = members[next->first];
-    // Who still compares can change to a better one soon.
-    if (s.meanwhile && member.selection && !member.selection->winner)
-      points = std::min(points, parts_meanwhile * member.selection->length);
+    if (member.selection && !member.selection->winner && goes_on(s, member))
+      points = std::min(points, part_between(*member.selection));
     std::size_t variant = variant_of(s, member);
     const auto take = [&](std::size_t v) {
       return remaining.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);

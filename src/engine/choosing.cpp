@@ -112,6 +112,11 @@ core::Result<std::shared_ptr<Pool>> Engine::make_pool(const std::string& name, s
   return pool;
 }
 
+void Engine::forget(Pool& pool) {
+  Lock lock(mutex_);
+  for (auto& [kind, choice] : pool.choices) decide::begin_again(choice.selection), choice.selection.reopened = 0;
+}
+
 void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>& scalars,
                        const std::vector<Bytes>& sizes) {
   const Request& request = launch.request;
@@ -221,7 +226,8 @@ void Engine::choose(Launch& launch) {
     if (building || std::none_of(rivals.begin(), rivals.end(), ready)) continue;
     auto [at, fresh] = launch.request.pool->choices.try_emplace({kind, m});
     Choice& choice = at->second;
-    if (fresh || (wishes.profiling == Profiling::always && choice.probing == 0)) {
+    // What is too short to be shared by rivals keeps what was found.
+    if (fresh || (wishes.profiling == Profiling::always && choice.probing == 0 && !choice.selection.whole)) {
       choice.selection = decide::selection_of(mode, members_[m].device->info().units, std::move(rivals),
                                               core::seconds(options_.shortest_probe));
     }
@@ -255,14 +261,6 @@ void Engine::recall(const Launch& launch, std::size_t m, Choice& choice) {
   decide::recall(choice.selection, costs, launch.space.volume());
 }
 
-void Engine::remember(const Slice& slice, Nanoseconds duration) {
-  if (slice.choice->keys.empty()) return;
-  const core::Box groups = slice.launch->ways[slice.way].groups(slice.box);
-  options_.store->add(
-      slice.choice->keys[slice.probe->rival],
-      {.points = slice.box.volume(), .duration = duration, .contention = slice.cpu->ratio(duration, groups.volume())});
-}
-
 // What a probe that ended has shown.
 void Engine::learn(const Slice& slice) {
   Launch& launch = *slice.launch;
@@ -272,8 +270,17 @@ void Engine::learn(const Slice& slice) {
   if (auto times = slice.events.back()->times(); times && times->duration().count() > 0) duration = times->duration();
   const bool open = !selection.winner;
   selection.rivals[slice.probe->rival].prepared = !slice.first;
-  decide::learn(selection, *slice.probe, core::seconds(duration));
-  if (!slice.first && selection.settled_length) remember(slice, duration);
+  const core::Sample sample{
+      .points = slice.box.volume(),
+      .duration = duration,
+      .contention = slice.cpu->ratio(duration, launch.ways[slice.way].groups(slice.box).volume())};
+  // A unit that begins late, or waits for the last group, takes a good part of a short probe; another program takes
+  // most of it.
+  const bool disturbed = sample.contention < core::trusted_contention / 2;
+  decide::learn(selection, *slice.probe, core::seconds(duration), disturbed);
+  // Looks that were too short tell nothing.
+  const bool tells = !slice.first && (!slice.probe->look || core::seconds(duration) >= selection.shortest / 16);
+  if (tells && !slice.choice->keys.empty()) options_.store->add(slice.choice->keys[slice.probe->rival], sample);
   if (!open || !selection.winner) return;
   std::string costs;
   const auto best = decide::guess_of(selection.rivals[*selection.winner]);
@@ -290,20 +297,29 @@ void Engine::learn(const Slice& slice) {
                Nanoseconds{0}});
 }
 
-// Whether the winner does what it was chosen for.
-void Engine::watch_winner(const Slice& slice) {
-  Choice* choice = slice.launch->choices[slice.member];
+void Engine::count_winner(const Slice& slice) {
+  Launch& launch = *slice.launch;
+  const Choice* choice = launch.choices[slice.member];
   if (!choice || slice.first || slice.windowed || choice->selection.winner != slice.way) return;
   auto times = slice.events.back()->times();
-  const std::int64_t points = slice.box.volume();
-  const bool long_enough = points >= choice->selection.length || slice.box == slice.launch->space;
-  if (!times || times->duration().count() <= 0 || !long_enough) return;
-  decide::watch(choice->selection, core::seconds(times->duration()) / static_cast<double>(points));
-  if (choice->selection.winner) return;
-  const device::Info& info = members_[slice.member].device->info();
-  slice.launch->report.notes.push_back(
-      fmt::format("variant '{}' on {} does not take the time that it was chosen for: all are compared again",
-                  slice.launch->ways[slice.way].variant, info.id));
+  if (!times) return;
+  launch.winners[slice.member].points += slice.box.volume();
+  launch.winners[slice.member].time += times->duration();
+}
+
+// Whether winners do what they were chosen for; short parts tell nothing.
+void Engine::watch_winners(Launch& launch) {
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const Launch::Work& work = launch.winners[m];
+    if (4 * work.points < launch.space.volume() || !launch.choices[m]) continue;
+    decide::Selection& selection = launch.choices[m]->selection;
+    const auto winner = selection.winner;
+    decide::watch(selection, core::seconds(work.time), work.points);
+    if (!winner || selection.winner) continue;
+    launch.report.notes.push_back(
+        fmt::format("variant '{}' on {} does not take the time that it was chosen for: all are compared again",
+                    launch.ways[*winner].variant, members_[m].device->info().id));
+  }
 }
 
 }  // namespace heddle::engine

@@ -46,6 +46,7 @@ class Engine {
   core::Result<std::shared_ptr<Kernel>> make_kernel(KernelSource source);
   // A variant that builds nowhere is left out, and named; a failure where that is all of them.
   core::Result<std::shared_ptr<Pool>> make_pool(const std::string& name, std::vector<VariantSource> variants);
+  void forget(Pool& pool);  // what was found out about its variants in this run: the next launch compares them
   std::shared_ptr<Memory> make_memory(Bytes size, bool locked = false);
   std::shared_ptr<Memory> use_memory(std::span<std::byte> of_the_program);
 
@@ -152,9 +153,9 @@ class Engine {
   void bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>& scalars, const std::vector<Bytes>& sizes);
   void choose(Launch& launch);
   void recall(const Launch& launch, std::size_t member, Choice& choice);
-  void remember(const Slice& slice, Nanoseconds duration);
   void learn(const Slice& slice);
-  void watch_winner(const Slice& slice);
+  void count_winner(const Slice& slice);
+  void watch_winners(Launch& launch);
 
   // room.cpp
   enum class Placed { yes, later, otherwise };

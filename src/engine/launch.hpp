@@ -135,10 +135,15 @@ class Launch {
   core::Box space;               // points, from zero
   std::size_t initial = 0;       // way to begin with
   std::vector<Choice*> choices;  // per member; null: nothing to choose
-  std::vector<Touch> whole;      // per argument, by whatever way
-  std::string undivided;         // why it must run in one piece; empty: it need not
-  int axis = 0;                  // along which to cut
-  int tasks = 0;                 // slices into which each device's share is cut; 0: not decided yet
+  struct Work {
+    std::int64_t points = 0;
+    Nanoseconds time{0};
+  };
+  std::vector<Work> winners;  // per member: what the variant that it chose has done
+  std::vector<Touch> whole;   // per argument, by whatever way
+  std::string undivided;      // why it must run in one piece; empty: it need not
+  int axis = 0;               // along which to cut
+  int tasks = 0;              // slices into which each device's share is cut; 0: not decided yet
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;
   bool one_space = false;

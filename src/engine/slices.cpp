@@ -287,7 +287,7 @@ void Engine::succeed(Slice& slice) {
   double& rate = launch.ways[slice.way].kernel->rates[slice.member];
   const double seen = static_cast<double>(slice.box.volume()) / std::max(1e-9, core::seconds(now - begin));
   rate = rate == 0 ? seen : 0.7 * rate + 0.3 * seen;
-  slice.probe ? learn(slice) : watch_winner(slice);
+  slice.probe ? learn(slice) : count_winner(slice);
   launch.report.windows += slice.windowed;
   launch.report.slices.push_back(
       {member.device->info().id, launch.ways[slice.way].variant, slice.box, slice.begin, now, slice.repeat});

@@ -261,6 +261,7 @@ void Engine::end(const std::shared_ptr<Launch>& launch) {
   for (const Slice::Use& use : uses_of(*launch, launch->whole)) {
     if (!launch->failure && use.memory->host_reads && !use.touch.exact) (void)gather(use.memory, use.touch.written);
   }
+  watch_winners(*launch);
   launch->report.ended = members_.front().device->now();
   active_.remove(launch);
   changed_.notify_all();

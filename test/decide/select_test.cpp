@@ -47,19 +47,34 @@ TEST(Select, OneVariantNeedsNoProbe) {
   EXPECT_FALSE(next_probe(s, 1'000'000));
 }
 
-TEST(Select, TheBaseFindsTheLengthOfProbes) {
+TEST(Select, ALookIsJustLongEnoughToBeTimed) {
   Selection s = selection_of(Mode::fully, 2, {rival(64, false), rival(256, false)});
-  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 128, false, false, 1'000'000}));
-  learn(s, {0, 128, false, false, 1'000'000}, 1.0);  // compiles
-  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 128, false, false, 1'000'000}));
-  learn(s, {0, 128, false, false, 1'000'000}, 20e-6);  // eight times as many would take 160 us
-  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 1024, false, false, 1'000'000}));
-  learn(s, {0, 1024, false, false, 1'000'000}, 100e-6);
-  EXPECT_EQ(*next_probe(s, 1'000'000), (Probe{0, 2048, false, false, 1'000'000}));
-  learn(s, {0, 2048, false, false, 1'000'000}, 250e-6);
-  EXPECT_TRUE(s.settled_length);
-  EXPECT_EQ(*next_probe(s, 1'000'000),
-            (Probe{1, 1024, false, false, 1'000'000, true}));  // a third, in whole footprints
+  const auto look = [](std::size_t r, std::int64_t points) { return Probe{r, points, false, false, 100'000, true}; };
+  EXPECT_EQ(*next_probe(s, 100'000), look(0, 128));
+  learn(s, look(0, 128), 1.0);  // compiles
+  EXPECT_EQ(*next_probe(s, 100'000), look(0, 128));
+  learn(s, look(0, 128), 5e-6);  // five times as many would take 25 us
+  EXPECT_EQ(*next_probe(s, 100'000), look(0, 640));
+  learn(s, look(0, 640), 20e-6);
+  EXPECT_EQ(*next_probe(s, 100'000), look(1, 1024));  // in whole footprints on all units
+  learn(s, look(1, 1024), 1.0);
+  learn(s, look(1, 1024), 6.25e-6);
+  EXPECT_EQ(*next_probe(s, 100'000), look(1, 4096));
+  EXPECT_FALSE(s.looked);
+  learn(s, look(1, 4096), 20e-6);
+  EXPECT_EQ(s.winner, 1u);
+}
+
+TEST(Select, ProbesTakeAShareOfTheLaunch) {
+  Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
+  learn(s, {0, 64, false, false, 1 << 20, true}, 64e-6);
+  learn(s, {1, 64, false, false, 1 << 20, true}, 70.4e-6);
+  EXPECT_TRUE(s.looked && !s.whole);
+  EXPECT_EQ(*next_probe(s, 1 << 20), (Probe{0, 256, false, false, 1 << 20}));  // 200 us, in footprints
+  Selection shorter = selection_of(Mode::fully, 1, {rival(64), rival(64)});
+  learn(shorter, {0, 64, false, false, 12'800, true}, 64e-6);
+  learn(shorter, {1, 64, false, false, 12'800, true}, 70.4e-6);
+  EXPECT_EQ(*next_probe(shorter, 12'800), (Probe{0, 128, false, false, 12'800}));  // 2 % of 12.8 ms by two
 }
 
 TEST(Select, WhoeverIsFarOffGetsOneLook) {
@@ -68,8 +83,44 @@ TEST(Select, WhoeverIsFarOffGetsOneLook) {
   const Outcome out =
       compete(selection_of(Mode::fully, 2, {rival(64), rival(64), rival(64), rival(64)}), 1 << 20, cost);
   EXPECT_EQ(out.winner, 2u);
-  EXPECT_EQ(out.probes, 2 + 3 + 3 + 3);  // the base sets the length, three are looked at, two compared
+  EXPECT_EQ(out.probes, 1 + 1 + 1 + 1 + 5 + 5);  // two are out at sight, two compared
   EXPECT_EQ(out.wasted, 0);
+}
+
+TEST(Select, OneBadLookIsChance) {
+  Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
+  const Probe first{0, 64, false, false, 1 << 16, true}, second{1, 64, false, false, 1 << 16, true};
+  learn(s, first, 64e-6);
+  learn(s, second, 100e-6);
+  EXPECT_EQ(*next_probe(s, 1 << 16), second);
+  learn(s, second, 60e-6);
+  EXPECT_TRUE(s.looked && !s.rivals[1].out);
+}
+
+TEST(Select, WhoIsNearlyAsGoodIsComparedLonger) {
+  const auto probes = [](double other) {
+    return compete(selection_of(Mode::fully, 1, {rival(64), rival(64)}), 1 << 20,
+                   [&](std::size_t r) { return r == 0 ? 1e-6 : other; })
+        .probes;
+  };
+  EXPECT_EQ(probes(1.03e-6), 2 + 9 + 9);
+  EXPECT_EQ(probes(1.07e-6), 2 + 5 + 5);
+  EXPECT_EQ(probes(1.2e-6), 2 + 2 + 2);
+}
+
+TEST(Select, WhatWasDisturbedIsRepeatedTwiceAtMost) {
+  Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
+  const Probe first{0, 64, false, false, 1 << 16, true}, second{1, 64, false, false, 1 << 16, true};
+  learn(s, first, 64e-6);
+  for (int i = 0; i < 2; ++i) {
+    learn(s, second, 5e-3, true);
+    EXPECT_EQ(*next_probe(s, 1 << 16), second);
+  }
+  Selection always = s;
+  learn(s, second, 60e-6);
+  EXPECT_TRUE(s.looked && !s.rivals[1].out);
+  learn(always, second, 5e-3, true);
+  EXPECT_EQ(always.winner, 0u);
 }
 
 TEST(Select, HybridComparesTheSameRegions) {
@@ -81,12 +132,24 @@ TEST(Select, HybridComparesTheSameRegions) {
     learn(s, probe, seconds);
     return std::pair(probe.rival, probe.repeat);
   };
-  EXPECT_EQ(run(300e-6), std::pair(std::size_t{0}, false));
-  EXPECT_EQ(run(110e-6), std::pair(std::size_t{1}, false));  // a look
+  EXPECT_EQ(run(30e-6), std::pair(std::size_t{0}, false));  // looks
+  EXPECT_EQ(run(31e-6), std::pair(std::size_t{1}, false));
   EXPECT_EQ(run(300e-6), std::pair(std::size_t{0}, false));
   EXPECT_EQ(run(310e-6), std::pair(std::size_t{1}, true));
   EXPECT_EQ(run(310e-6), std::pair(std::size_t{1}, false));  // another region, another order
   EXPECT_EQ(run(300e-6), std::pair(std::size_t{0}, true));
+  EXPECT_EQ(s.winner, 0u);
+}
+
+TEST(Select, WhoIsOutAtSightDoesNotWidenRegions) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(8), rival(300)});
+  EXPECT_EQ(s.together.points[0], 600);
+  for (const auto& [r, seconds] : {std::pair(0, 30e-6), std::pair(1, 30e-6), std::pair(2, 9e-3)}) {
+    const Probe probe = next_probe(s, 1 << 20).value();
+    EXPECT_EQ(probe.rival, static_cast<std::size_t>(r));
+    learn(s, {probe.rival, 300, false, false, 1 << 20, true}, seconds);
+  }
+  EXPECT_EQ(s.together.points[0], 8);
 }
 
 TEST(Select, SmallLaunchesAreComparedWhole) {
@@ -122,7 +185,7 @@ TEST(Select, WhatEarlierRunsFoundNeedsOneProbeThatAgrees) {
   EXPECT_FALSE(next_probe(s, 1 << 20));
   learn(otherwise, check, 256 * 1.3e-6);  // all compete, as if nothing were known
   EXPECT_FALSE(otherwise.winner || otherwise.believed);
-  EXPECT_EQ(*next_probe(otherwise, 1 << 20), (Probe{0, 128, false, false, 1 << 20}));
+  EXPECT_EQ(*next_probe(otherwise, 1 << 20), (Probe{0, 1024, false, false, 1 << 20, true}));
 }
 
 TEST(Select, OneOfWhomNothingIsKnownMakesAllCompete) {
@@ -145,9 +208,9 @@ TEST(Select, WhoWonAndFailsNowIsNotBelieved) {
 TEST(Select, AWinnerThatDisappointsIsComparedAgainEverMoreSeldom) {
   Selection s = selection_of(Mode::fully, 2, {rival(64), rival(64)});
   s.rivals[0].samples = {2e-6}, s.rivals[1].samples = {1e-6};
-  s.winner = 1, s.settled_length = true;
+  s.winner = 1, s.looked = true;
   const auto watched = [&](double cost) {
-    watch(s, cost);
+    watch(s, 1e6 * cost, 1'000'000);
     return s.winner.has_value();
   };
   EXPECT_TRUE(watched(1.2e-6));
@@ -161,6 +224,9 @@ TEST(Select, AWinnerThatDisappointsIsComparedAgainEverMoreSeldom) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(watched(1e-6)) << i;
   EXPECT_FALSE(watched(1e-6));
   EXPECT_EQ(s.reopened, 2);
+  s.winner = 1;
+  for (int i = 0; i < 100; ++i) watch(s, 100e-6, 1);  // too short to tell
+  EXPECT_EQ(s.winner, 1u);
 }
 
 // Noise of 5 % on everything: the best, or one within 3 % of it, in at least 95 of 100.

@@ -101,15 +101,24 @@ TEST(Step, WhoComparesVariantsMayComputeMeanwhile) {
   s.footprints.push_back({{10, 1, 1}, false});
   s.initial = 1;
   const Rival rival{.footprint = {{10, 1, 1}, false}, .ready = true, .prepared = true};
-  const Selection selection = selection_of(Mode::fully, 1, {rival, rival});
+  Selection selection = selection_of(Mode::fully, 1, {rival, rival});
   s.members[0].selection = &selection;
-  const Action probe{0, 0, from_to(0, 10), "to find the best variant", 0, Probe{0, 10, false, false, 10'000}};
-  EXPECT_EQ(step(s), std::vector<Action>{probe});
-  s.meanwhile = true;  // a part of four probes behind it, by the initial variant
-  EXPECT_EQ(step(s), (std::vector<Action>{probe, {0, 0, from_to(10, 50), "task of its device", 1, {}}}));
+  const Action look{0, 0, from_to(0, 10), "to find the best variant", 0, Probe{0, 10, false, false, 10'000, true}};
+  EXPECT_EQ(step(s), std::vector<Action>{look});
+  s.meanwhile = true;  // a part behind it, by the initial variant
+  selection.rivals[0].reach = 10;
+  EXPECT_EQ(step(s), (std::vector<Action>{look, {0, 0, from_to(10, 50), "task of its device", 1, {}}}));
   s.members[0].probing = true, s.members[0].queued = {1}, s.remaining.remove(from_to(0, 10));
   EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(10, 50), "task of its device", 1, {}}}));
   s.meanwhile = false;
+  EXPECT_TRUE(step(s).empty());
+  // When all were looked at, the best so far fills what would else be a gap; not where queues run at once.
+  selection.looked = true, selection.length = 80;
+  selection.rivals[0].look = 1e-6, selection.rivals[1].look = 2e-6;
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(10, 330), "task of its device", 0, {}}}));
+  s.members[0].queued = {1, 0};
+  EXPECT_TRUE(step(s).empty());
+  s.members[0].queued = {1}, selection.length = 70;  // few groups
   EXPECT_TRUE(step(s).empty());
 }
 

@@ -177,6 +177,12 @@ Kernel& Kernel::variant(const std::string& name, const std::string& source, cons
   return *this;
 }
 
+void Kernel::forget() {
+  if (!state_) throw std::invalid_argument("forget() of a kernel that was not made by a runtime");
+  std::lock_guard hold(state_->mutex);
+  if (state_->pool) state_->runtime->engine.forget(*state_->pool);
+}
+
 namespace detail {
 namespace {
 

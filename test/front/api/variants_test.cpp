@@ -68,7 +68,7 @@ TEST_F(Variants, TheInitialOneDoesEverythingIfToldSo) {
 TEST_F(Variants, OneIsChosenAndKept) {
   const Kernel kernel = square();
   // Launches until it is known, here or in a few whole launches; then always the same, in one slice.
-  for (int i = 0; i < 12; ++i) run(kernel, {});
+  for (int i = 0; i < 40; ++i) run(kernel, {});
   const Report report = run(kernel, {});
   ASSERT_EQ(report.slices.size(), 1u);
   EXPECT_EQ(run(kernel, {}).slices[0].variant, report.slices[0].variant);
@@ -77,7 +77,7 @@ TEST_F(Variants, OneIsChosenAndKept) {
 TEST_F(Variants, ADecisionIsTold) {
   const Kernel kernel = square();
   std::string told;
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 40; ++i) {
     for (const std::string& decision : run(kernel, {}).decisions) told += decision + "\n";
   }
   EXPECT_NE(told.find("is best on cpu"), std::string::npos) << told;
