@@ -58,6 +58,7 @@ Json write(const Symbol& symbol) {
   if (symbol.kind == SymbolKind::scalar)
     out.update({{"byte", symbol.byte}, {"size", symbol.size}, {"signed", symbol.is_signed}});
   if (symbol.known) out["known"] = {symbol.known->low, symbol.known->high};
+  if (symbol.loaded_from) out["loaded_from"] = *symbol.loaded_from;
   return out;
 }
 
@@ -124,6 +125,7 @@ Json write(const KernelFacts& k) {
               {"branches_on_group_id", k.branches_on_group_id},
               {"local_memory", k.local_memory},
               {"obstacles", k.obstacles},
+              {"nest", {{"dimensions", k.nest.dimensions}, {"loops", k.nest.loops}, {"refused", k.nest.refused}}},
               {"arguments", Json::array()},
               {"symbols", Json::array()},
               {"functions", Json::array()},
@@ -156,6 +158,7 @@ class Reader {
     facts_.branches_on_group_id = json_.at("branches_on_group_id").get<bool>();
     facts_.local_memory = json_.at("local_memory").get<Bytes>();
     facts_.obstacles = json_.at("obstacles").get<std::vector<std::string>>();
+    facts_.nest = nest(json_.at("nest"));
     for (const Json& a : json_.at("arguments")) {
       facts_.arguments.push_back({a.at("name").get<std::string>(), a.at("type").get<std::string>(),
                                   named<AddressSpace>(space_names, a.at("space")), a.at("size").get<Bytes>()});
@@ -239,7 +242,21 @@ class Reader {
       s.known = Interval{json.at("known").at(0).get<std::int64_t>(), json.at("known").at(1).get<std::int64_t>()};
       require(s.known->low <= s.known->high, "a known interval");
     }
+    if (json.contains("loaded_from")) {
+      s.loaded_from = json.at("loaded_from").get<std::vector<int>>();
+      for (int n : *s.loaded_from) require(n >= 0 && n < static_cast<int>(facts_.symbols.size()), "a place's symbol");
+    }
     return s;
+  }
+
+  static Nest nest(const Json& json) {
+    Nest n{json.at("dimensions").get<std::vector<int>>(), json.at("loops").get<int>(),
+           json.at("refused").get<std::string>()};
+    for (std::size_t i = 0; i < n.dimensions.size(); ++i)
+      require(n.dimensions[i] >= 0 && n.dimensions[i] < 3 && (i == 0 || n.dimensions[i - 1] < n.dimensions[i]),
+              "a nest's dimensions");
+    require(n.loops >= 0 && n.loops <= most_nested_loops, "a nest's loops");
+    return n;
   }
 
   Function function(const Json& json) const {

@@ -40,6 +40,8 @@ struct Symbol {
   int byte = 0, size = 0;         // scalar: which bytes of the argument
   bool is_signed = true;          // scalar: how to read them
   std::optional<Interval> known;  // opaque: all that its type or its computation says
+  // opaque: loaded from a place that these symbols say, all of them before this one; nothing: from nobody knows where
+  std::optional<std::vector<int>> loaded_from = std::nullopt;
 
   bool operator==(const Symbol&) const = default;
 };
@@ -155,6 +157,15 @@ struct IdUses {
   bool global_size = false, local_size = false, num_groups = false, global_offset = false;
 };
 
+// What schedules are made of (schedule.hpp): the dimensions of work-items that a kernel asks for, and the loops around
+// its innermost work that dimensions may go inside of.
+constexpr int most_nested_loops = 4;  // 210 schedules with three dimensions; more are nothing to choose from
+struct Nest {
+  std::vector<int> dimensions;  // ascending
+  int loops = 0;                // each inside the one before
+  std::string refused;          // why there are no schedules; empty: there are
+};
+
 struct KernelFacts {
   std::string name;
   std::vector<ArgumentFacts> arguments;
@@ -169,6 +180,7 @@ struct KernelFacts {
   bool branches_on_group_id = false;   // the group's place chooses what work is done, and that is no bounds check
   Bytes local_memory = 0;              // declared in the kernel, without local arguments
   std::vector<std::string> obstacles;  // why it must not be run in boxes, a line each; empty: it may
+  Nest nest;
 };
 
 // All of one source.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/answers.hpp"
+#include "core/schedule.hpp"
 #include "test/kernel/case.hpp"
 
 namespace heddle::kernel {
@@ -12,6 +13,9 @@ inline std::vector<std::string> summary(const Case& c, const core::KernelFacts& 
   for (const std::string& obstacle : facts.obstacles) out.push_back(who + "obstacle " + obstacle);
   out.push_back(who + (core::uniform_work(facts) ? "uniform" : "not uniform"));
   out.push_back(who + (core::offset_is_enough(facts) ? "offset is enough" : "box form needed"));
+  const auto orders = core::orders_of(facts.nest);
+  out.push_back(
+      who + (orders.empty() ? "no schedules: " + facts.nest.refused : std::to_string(orders.size()) + " schedules"));
   for (const std::string& effect : core::side_effects(facts)) out.push_back(who + "effect " + effect);
   if (c.entry != facts.name || c.arguments.size() != facts.arguments.size()) {
     // Without a launch: the certainty with scalars unknown.
@@ -45,6 +49,7 @@ inline std::vector<std::string> summary(const Case& c, const core::KernelFacts& 
     if (merge != core::Merge::nothing) out.push_back(who + "merge " + name + ": " + to_string(merge));
   }
   if (const auto axis = core::best_axis(bound, all)) out.push_back(who + "axis " + std::to_string(*axis));
+  if (!orders.empty()) out.push_back(who + "least strides " + core::order_of_least_strides(facts, grid, scalars));
   if (core::contiguous(bound, all)) out.push_back(who + "contiguous");
   return out;
 }

@@ -2,6 +2,7 @@
 #include "tools/kernelc/formulas.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
@@ -236,15 +237,32 @@ Polynomial Formulas::convert(const llvm::SCEV* evolution) {
 
 // An opaque symbol stands for the value read as signed.
 Polynomial Formulas::known_only_by_range(const llvm::SCEV* evolution) {
-  const auto [at, fresh] = opaque_.try_emplace(evolution, opaque_count_);
-  if (fresh) ++opaque_count_;
-  Symbol out{.kind = SymbolKind::opaque, .index = at->second};
+  if (const auto known = opaque_.find(evolution); known != opaque_.end()) return symbol(known->second);
+  Symbol out{.kind = SymbolKind::opaque, .loaded_from = loaded_from(evolution)};
+  out.index = opaque_count_++;
   const llvm::ConstantRange range = analysis_.evolution.getSignedRange(evolution);
   if (range.getBitWidth() <= 64 && !range.isFullSet() && !range.isEmptySet())
     out.known = core::Interval{range.getSignedMin().getSExtValue(), range.getSignedMax().getSExtValue()};
   else if (range.getBitWidth() < 64)
     out.known = core::Interval{-(1LL << (range.getBitWidth() - 1)), (1LL << (range.getBitWidth() - 1)) - 1};
-  return symbol(out);
+  return symbol(opaque_[evolution] = out);
+}
+
+// The symbols of the place in an argument from which a value was loaded.
+std::optional<std::vector<int>> Formulas::loaded_from(const llvm::SCEV* evolution) {
+  const auto* unknown = llvm::dyn_cast<llvm::SCEVUnknown>(evolution);
+  auto* load = unknown ? llvm::dyn_cast<llvm::LoadInst>(unknown->getValue()) : nullptr;
+  if (!load) return std::nullopt;
+  const llvm::BasicBlock& block = *load->getParent();
+  const llvm::SCEV* place =
+      analysis_.evolution.getSCEVAtScope(load->getPointerOperand(), analysis_.loops.getLoopFor(&block));
+  const auto* base = llvm::dyn_cast<llvm::SCEVUnknown>(analysis_.evolution.getPointerBase(place));
+  if (!base || !llvm::isa<llvm::Argument>(base->getValue())) return std::nullopt;
+  const llvm::SCEV* distance = analysis_.evolution.getMinusSCEV(place, base);
+  if (llvm::isa<llvm::SCEVCouldNotCompute>(distance)) return std::nullopt;
+  std::set<int> out;
+  for (const Term& term : of(distance, block)) out.insert(term.symbols.begin(), term.symbols.end());
+  return std::vector<int>(out.begin(), out.end());
 }
 
 Polynomial Formulas::scalar(int argument, int byte, int size, bool is_signed) {

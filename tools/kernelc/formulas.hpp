@@ -43,12 +43,13 @@ class Formulas {
   core::Polynomial unknown(llvm::Value* value);
   core::Polynomial unknown_call(llvm::CallInst& call);
   core::Polynomial known_only_by_range(const llvm::SCEV* evolution);
+  std::optional<std::vector<int>> loaded_from(const llvm::SCEV* evolution);
   core::Polynomial scalar(int argument, int byte, int size, bool is_signed);
   bool never_negative(const core::Polynomial& polynomial) const;
 
   Analysis& analysis_;
   const llvm::BasicBlock* block_ = nullptr;
-  std::map<const llvm::SCEV*, int> opaque_;  // one symbol for one value
+  std::map<const llvm::SCEV*, core::Symbol> opaque_;  // one for one value
   int opaque_count_ = 0;
 };
 

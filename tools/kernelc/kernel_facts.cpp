@@ -17,6 +17,7 @@
 #include "tools/kernelc/access_facts.hpp"
 #include "tools/kernelc/control_facts.hpp"
 #include "tools/kernelc/lower.hpp"
+#include "tools/kernelc/nest.hpp"
 #include "tools/kernelc/obstacles.hpp"
 
 namespace heddle::kernelc {
@@ -98,11 +99,12 @@ void mark_kernel(llvm::Function& function) {
 std::map<std::string, KernelSyntax> kernel_syntax(clang::ASTContext& context, const Syntax& syntax) {
   std::map<std::string, KernelSyntax> out;
   auto reasons = obstacles(syntax);
-  for (const clang::FunctionDecl* function : syntax.declarations) {
+  for (clang::FunctionDecl* function : syntax.declarations) {
     if (!is_kernel(*function) || !function->doesThisDeclarationHaveABody()) continue;
     KernelSyntax& kernel = out[function->getNameAsString()];
     kernel.uses = uses_of(syntax, *function);
     kernel.obstacles = reasons[function->getNameAsString()];
+    kernel.nest = nest_of(context, syntax, *function).facts;
     for (const clang::ParmVarDecl* parameter : function->parameters())
       kernel.arguments.push_back(argument(context, *parameter));
   }
@@ -125,6 +127,7 @@ core::ProgramFacts program_facts(llvm::Module& module, std::map<std::string, Ker
     facts.arguments = std::move(known->second.arguments);
     facts.uses = known->second.uses;
     facts.obstacles = std::move(known->second.obstacles);
+    facts.nest = std::move(known->second.nest);
     facts.local_memory = local_memory(module, function);
     read_required_group(function, facts);
     Analysis analysis{function,
