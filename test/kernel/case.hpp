@@ -12,6 +12,7 @@
 //   //! may-not-build              where the device lacks what it needs
 //   //! expect TEXT                a line of the summary (summary.hpp) holds this; expect-not: none does
 //   //! expect-box TEXT            the box form holds this; expect-window: the window form
+//   //! expect-schedule FORM TEXT  the form "schedule:NAME:FORM" of the kernel to launch holds this, or is refused so
 #pragma once
 
 #include <algorithm>
@@ -46,6 +47,7 @@ struct Case {
   std::vector<CaseArgument> arguments;
   bool may_not_build = false;
   std::vector<std::string> expected, unexpected, expected_box, expected_window;
+  std::vector<std::pair<std::string, std::string>> expected_schedules;  // form, text
 };
 
 inline Case read_case(const std::filesystem::path& file) {
@@ -90,7 +92,11 @@ inline Case read_case(const std::filesystem::path& file) {
       out.expected_box.push_back(rest());
     else if (what == "expect-window")
       out.expected_window.push_back(rest());
-    else if (what == "buffer") {
+    else if (what == "expect-schedule") {
+      std::string form;
+      words >> form;
+      out.expected_schedules.emplace_back("schedule:" + out.entry + ":" + form, rest());
+    } else if (what == "buffer") {
       argument.kind = CaseArgument::Kind::buffer;
       words >> argument.size >> argument.content >> argument.low >> argument.high;
       out.arguments.push_back(argument);

@@ -16,8 +16,9 @@ class EveryCase : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryCase, HasTheFactsThatItSays) {
   const Case& c = GetParam();
-  auto analysis =
-      compiler().analyse({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", {}}, {"box", "window"}, true);
+  std::vector<std::string> forms = {"box", "window"};
+  for (const auto& [form, text] : c.expected_schedules) forms.push_back(form);
+  auto analysis = compiler().analyse({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", {}}, forms, true);
   ASSERT_TRUE(analysis) << analysis.failure().what << "\n" << analysis.failure().log;
   std::string all;
   for (const core::KernelFacts& facts : analysis->facts.kernels) {
@@ -31,6 +32,11 @@ TEST_P(EveryCase, HasTheFactsThatItSays) {
     const Form& form = analysis->forms.at(name);
     for (const std::string& text : *expected)
       EXPECT_NE(form.source.find(text), std::string::npos) << text << "\n" << form.source << form.refused;
+  }
+  for (const auto& [name, text] : c.expected_schedules) {
+    const Form& form = analysis->forms.at(name);
+    EXPECT_NE((form.source + form.refused).find(text), std::string::npos) << text << "\n"
+                                                                          << form.source << form.refused;
   }
   // What is written can be read again.
   EXPECT_EQ(core::to_json(core::program_facts_from_json(core::to_json(analysis->facts))),

@@ -84,6 +84,13 @@ class CaseOnDevice {
     return run({{whole_.get(), range, {}}}, memory);
   }
 
+  // Another source in its place, as `range` says.
+  Memory run_source(const device::Source& source, const core::NdRange& range, const Memory& memory) {
+    const auto program = device::must(device_->build(source));
+    const auto kernel = device::must(program->kernel(case_->entry));
+    return run({{kernel.get(), range, {}}}, memory);
+  }
+
   Memory run_boxes(const core::Grid& grid, const std::vector<core::Box>& boxes, const Memory& memory) {
     std::vector<Step> steps;
     for (const core::Box& box : boxes) steps.push_back(step(*box_, core::box_launch(grid, box)));

@@ -73,12 +73,15 @@ std::string work(const Json& request) {
   auto look = [&](clang::ASTContext& context) {
     const Syntax syntax = read_syntax(context);
     syntax_of_kernels = kernel_syntax(context, syntax);
-    for (const Rewrite& rewrite : rewrites()) {
-      if (std::find(wanted.begin(), wanted.end(), rewrite.name) == wanted.end()) continue;
-      const Rewritten out = rewrite.run(context, syntax, text->text);
-      forms[rewrite.name] = out.refused.empty()
-                                ? Json{{"source", core::text_of_bytes(pretty ? formatted(out.text) : out.text)}}
-                                : Json{{"refused", out.refused}};
+    for (const std::string& form : wanted) {
+      const std::string name = form.substr(0, form.find(':'));
+      for (const Rewrite& rewrite : rewrites()) {
+        if (name != rewrite.name) continue;
+        const Rewritten out = rewrite.run(context, syntax, text->text, form);
+        forms[form] = out.refused.empty()
+                          ? Json{{"source", core::text_of_bytes(pretty ? formatted(out.text) : out.text)}}
+                          : Json{{"refused", out.refused}};
+      }
     }
   };
   llvm::LLVMContext context;

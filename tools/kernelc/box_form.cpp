@@ -77,13 +77,6 @@ bool begins_body(const std::string& text, std::size_t at) {
   return false;
 }
 
-// A name that occurs nowhere in the program.
-std::string free_prefix(const std::string& text) {
-  std::string prefix = "heddle_";
-  for (int i = 1; text.find(prefix) != std::string::npos; ++i) prefix = "heddle" + std::to_string(i) + "_";
-  return prefix;
-}
-
 class BoxForm {
  public:
   BoxForm(clang::ASTContext& context, const Syntax& syntax, const std::string& text, bool windows)
@@ -295,11 +288,11 @@ class BoxForm {
 
 }  // namespace
 
-Rewritten box_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text) {
+Rewritten box_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text, const std::string&) {
   return BoxForm(context, syntax, text, false).run();
 }
 
-Rewritten window_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text) {
+Rewritten window_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text, const std::string&) {
   return BoxForm(context, syntax, text, true).run();
 }
 

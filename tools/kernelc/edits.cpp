@@ -22,4 +22,10 @@ std::string Edits::apply(const std::string& text) const {
   return out;
 }
 
+std::string free_prefix(const std::string& text) {
+  std::string prefix = "heddle_";
+  for (int i = 1; text.find(prefix) != std::string::npos; ++i) prefix = "heddle" + std::to_string(i) + "_";
+  return prefix;
+}
+
 }  // namespace heddle::kernelc

@@ -18,4 +18,7 @@ class Edits {
   std::map<std::size_t, std::size_t> erased_;  // begin -> end
 };
 
+// A beginning of names that occurs nowhere in the text.
+std::string free_prefix(const std::string& text);
+
 }  // namespace heddle::kernelc

@@ -16,15 +16,18 @@ struct Rewritten {
 };
 
 struct Rewrite {
-  const char* name;
-  Rewritten (*run)(clang::ASTContext& context, const Syntax& syntax, const std::string& text);
+  const char* name;  // of the form, up to a colon
+  Rewritten (*run)(clang::ASTContext& context, const Syntax& syntax, const std::string& text, const std::string& form);
 };
 
-Rewritten box_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text);
-Rewritten window_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text);
+Rewritten box_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text, const std::string& form);
+Rewritten window_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text,
+                      const std::string& form);
+Rewritten schedule_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text,
+                        const std::string& form);
 
 inline const std::vector<Rewrite>& rewrites() {
-  static const std::vector<Rewrite> all = {{"box", box_form}, {"window", window_form}};
+  static const std::vector<Rewrite> all = {{"box", box_form}, {"window", window_form}, {"schedule", schedule_form}};
   return all;
 }
 
