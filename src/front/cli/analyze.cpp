@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/answers.hpp"
+#include "core/schedule.hpp"
 #include "front/cli/commands.hpp"
 #include "front/cli/formula.hpp"
 #include "kernel/compiler.hpp"
@@ -100,6 +101,14 @@ void print_accesses(const core::KernelFacts& facts, const core::AccessKind kind,
   }
 }
 
+// All of them where they fit into a line or two.
+std::string schedules(const core::KernelFacts& facts) {
+  const auto orders = core::orders_of(facts.nest);
+  if (orders.empty()) return "none, " + facts.nest.refused;
+  if (orders.size() > 24) return fmt::format("{}, {} to {}", orders.size(), orders.front(), orders.back());
+  return fmt::format("{}", fmt::join(orders, " "));
+}
+
 std::string report(const core::KernelFacts& facts) {
   std::string out = fmt::format("kernel {}\n  arguments\n", facts.name);
   for (const core::ArgumentFacts& a : facts.arguments)
@@ -123,15 +132,18 @@ std::string report(const core::KernelFacts& facts) {
   if (!facts.obstacles.empty()) return out + fmt::format("  cannot be cut: {}\n", fmt::join(facts.obstacles, "; "));
   out += fmt::format("  can be cut: {}\n",
                      core::offset_is_enough(facts) ? "by a global offset, as it is" : "in box form (--emit box)");
+  out += "  schedules: " + schedules(facts) + "\n";
 
   const Example example = example_of(facts);
   const core::BoundKernel bound(facts, example.grid, example.scalars);
   const core::Box all{{0, 0, 0}, example.grid.groups};
   const auto axis = core::best_axis(bound, all);
+  const std::string order = core::order_of_least_strides(facts, example.grid, example.scalars);
   const core::Box half = axis ? core::cut(all, *axis, 4).first : all;
   const auto touched = bound.touched(half);
   out += fmt::format("  as an example, {}:\n", example.words);
   if (axis) out += fmt::format("    best cut along {}\n", "xyz"[*axis]);
+  if (!order.empty()) out += fmt::format("    schedule of least strides: {}\n", order);
   for (std::size_t i = 0; i < touched.size(); ++i) {
     for (const auto& [verb, ranges] : {std::pair("reads", &touched[i].read), std::pair("writes", &touched[i].written),
                                        std::pair("updates", &touched[i].updated)}) {
@@ -156,6 +168,7 @@ nlohmann::json with_answers(const core::ProgramFacts& facts) {
     out["kernels"][i]["answers"] = {{"uniform", core::uniform_work(k)},
                                     {"side_effects", core::side_effects(k)},
                                     {"can_be_cut", k.obstacles.empty()},
+                                    {"schedules", core::orders_of(k.nest)},
                                     {"offset_is_enough", core::offset_is_enough(k)}};
   }
   return out;
@@ -204,13 +217,18 @@ void add_analyze_command(CLI::App& app, const Environment& environment) {
   command->footer(
       "In formulas: x, y, z global ids; gx, lx, sx, nx group id, local id, group size, number of groups; i0, i1 loop\n"
       "counters; data what is loaded. exact: these bytes and no others; may: no others; unknown: any byte.\n"
+      "Schedules: dimensions and loops from the outermost to the innermost; --emit schedule:KERNEL:y0x:16x16x1.\n"
       "Build options stand after --: heddle analyze FILE.cl -- -DN=8 -cl-std=CL2.0");
   auto request = std::make_shared<Request>();
   command->add_option("file", request->file, "OpenCL C source; - for standard input")->required();
   command->add_option("options", request->options, "Build options, after --");
   command->add_flag("--json", request->json, "Print all facts for programs");
-  command->add_option("--emit", request->emit, "Print a rewritten source instead: box, window")
-      ->check(CLI::IsMember({"box", "window"}));
+  command
+      ->add_option("--emit", request->emit, "Print a rewritten source instead: box, window, schedule:sgemm:y0x:16x16x1")
+      ->check([](const std::string& form) {
+        const bool known = form == "box" || form == "window" || core::schedule_of(form);
+        return known ? "" : "'" + form + "' is none of box, window, schedule:KERNEL:ORDER:TILE";
+      });
   command->callback([=] { analyze(*request, environment); });
 }
 
