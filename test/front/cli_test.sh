@@ -51,6 +51,10 @@ expect 0 'writes  out\[x\] where x < n' "$heddle" analyze "$work/k.cl"
 expect 0 'can be cut: in box form' "$heddle" analyze "$work/k.cl"
 expect 0 'heddle_base' "$heddle" analyze "$work/k.cl" --emit box
 expect 0 'heddle_begin0' "$heddle" analyze "$work/k.cl" --emit window
+expect 0 'heddle_first_x' "$heddle" analyze - --emit schedule:k:x:4x1x1 <<<'kernel void k(global int* o) { o[get_global_id(0)] = 1; }'
+expect 0 'schedule of least strides: yx' "$heddle" analyze - <<<'kernel void k(global int* o) { o[get_global_id(1) * 99 + get_global_id(0)] = 1; }'
+expect 1 'no schedules: it asks for get_local_id' "$heddle" analyze - --emit schedule:k:x:4x1x1 <<<'kernel void k(global int* o) { o[get_local_id(0)] = 1; }'
+expect 2 'schedule:KERNEL:ORDER:TILE' "$heddle" analyze "$work/k.cl" --emit schedule:k:x
 expect 0 'no kernels' "$heddle" analyze "$work/n.h"
 expect 0 'kernel late' "$heddle" analyze - -- -DNAME=late "-D TEXT(a)=a b" <<<'kernel void NAME() {}'
 expect 1 'source has errors' "$heddle" analyze - <<<'kernel void k() { nonsense; }'
