@@ -67,26 +67,28 @@ double best_look(const Selection& s) {
   return best;
 }
 
-bool is_far_off(const Selection& s, const Rival& rival) {
-  return *rival.look > (s.mode == Mode::fully ? far_off : far_off_elsewhere) * best_look(s);
+bool is_far_off(const Selection& s, const Rival& rival, std::int64_t points) {
+  const bool in_short = too_short(s, best_look(s) * static_cast<double>(points));
+  const double limit = s.mode == Mode::fully ? far_off : in_short ? far_off_in_short : far_off_elsewhere;
+  return *rival.look > limit * best_look(s);
 }
 
 // Nobody is out by chance: a short look at one who is not that bad is repeated.
-bool to_be_looked_at(const Selection& s, const Rival& rival) {
+bool to_be_looked_at(const Selection& s, const Rival& rival, std::int64_t points) {
   if (!runs(rival) || !rival.look) return runs(rival);
   const double seconds = *rival.look * static_cast<double>(rival.reach);
-  return rival.looks < 2 && is_far_off(s, rival) && *rival.look < 2 * best_look(s) && seconds < 5 * s.shortest;
+  return rival.looks < 2 && is_far_off(s, rival, points) && *rival.look < 2 * best_look(s) && seconds < 5 * s.shortest;
 }
 
 // When all have been seen: who is left, and how long their probes are.
 void settle_looks(Selection& s, std::int64_t points) {
   for (const Rival& rival : s.rivals) {
-    if (to_be_looked_at(s, rival)) return;
+    if (to_be_looked_at(s, rival, points)) return;
   }
   const double best = best_look(s), all = best * static_cast<double>(points);
   s.together = {};
   for (Rival& rival : s.rivals) {
-    rival.out |= runs(rival) && is_far_off(s, rival);
+    rival.out |= runs(rival) && is_far_off(s, rival, points);
     if (runs(rival)) s.together = core::joint(s.together, rival.footprint);
   }
   s.looked = true;
@@ -157,7 +159,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   if (s.believed) return probe(*s.believed);
   for (std::size_t r = 0; r < s.rivals.size() && !s.looked && !whole; ++r) {
     const Rival& rival = s.rivals[r];
-    if (!to_be_looked_at(s, rival)) continue;
+    if (!to_be_looked_at(s, rival, points)) continue;
     const std::int64_t reach = std::max({rival.reach, s.rivals[lead_of(s)].reach, points / 1024});
     return Probe{r, rounded(s, r, reach, true), false, false, points, true};
   }
@@ -263,14 +265,30 @@ void recall(Selection& s, const std::vector<std::optional<double>>& costs, std::
   s.length = static_cast<std::int64_t>(std::ceil(wanted_of(s, all) / *s.expected));
 }
 
+namespace {
+
+// All but those who are not worth a launch.
+void compare_launches(Selection& s) {
+  const double best = best_look(s);
+  std::vector<bool> out;
+  for (const Rival& rival : s.rivals) out.push_back(rival.failed || (rival.look && *rival.look > 8 * best));
+  begin_again(s);
+  for (std::size_t r = 0; r < out.size(); ++r) s.rivals[r].out = out[r];
+  s.looked = s.whole = s.misled = true;
+}
+
+}  // namespace
+
 void watch(Selection& s, double seconds, std::int64_t points) {
   const double cost = seconds / static_cast<double>(std::max<std::int64_t>(1, points));
   if (!s.winner || seconds < s.shortest ||
       std::count_if(s.rivals.begin(), s.rivals.end(), [](const Rival& r) { return r.ready; }) < 2)
     return;
+  const auto shown = guess_of(s.rivals[*s.winner]);
+  if (s.mode == Mode::hybrid && !s.misled && shown && (cost > 2 * *shown || *shown > 2 * cost))
+    return compare_launches(s);
   // What it took as a probe; where parts differ, or that has misled before, what it took for the first real work.
-  if (!s.expected)
-    s.expected = s.reopened == 0 && s.mode == Mode::fully ? guess_of(s.rivals[*s.winner]).value_or(cost) : cost;
+  if (!s.expected) s.expected = s.reopened == 0 && s.mode == Mode::fully ? shown.value_or(cost) : cost;
   s.surprises = surprises(cost, *s.expected) ? s.surprises + 1 : 0;
   if (s.surprises < 2 << std::min(s.reopened, 20)) return;
   begin_again(s);

@@ -44,6 +44,7 @@ struct Selection {
   std::optional<double> expected;
   int surprises = 0;
   int reopened = 0;         // how often all competed again
+  bool misled = false;      // parts did not show what launches take: those are compared
   bool looked = false;      // all were looked at
   std::int64_t length = 0;  // points of a probe, then
   // Seconds that a probe takes, down to a quarter of it in launches that are short themselves; a look takes an eighth.
@@ -57,9 +58,10 @@ struct Selection {
   int regions = 0;  // that were begun
 };
 
-// Slower than the best by this: out at first sight, where all parts are alike and where they are not; after one
-// sample; after two; after five.
-constexpr double far_off = 1.3, far_off_elsewhere = 1.5, hopeless = 1.3, worse = 1.1, close = 1.05;
+// Slower than the best by this: out at first sight, where all parts are alike, where they are not, and where they
+// are not and whole launches can be compared; after one sample; after two; after five.
+constexpr double far_off = 1.3, far_off_elsewhere = 1.5, far_off_in_short = 2.5, hopeless = 1.3, worse = 1.1,
+                 close = 1.05;
 // Another time per point than was expected.
 constexpr double surprising = 1.25;
 
@@ -89,7 +91,8 @@ void give_up(Selection& selection, std::size_t rival);
 // those of the launch.
 void recall(Selection& selection, const std::vector<std::optional<double>>& costs, std::int64_t points);
 // What the winner took for the rest of a launch, if that was long enough to tell. Where it is not what it was chosen
-// for, several times running, all compete again; the next time only after twice as many.
+// for, several times running, all compete again; the next time only after twice as many. Where parts differ, and those
+// that were compared take less than half or more than twice what launches do per point, launches are compared.
 void watch(Selection& selection, double seconds, std::int64_t points);
 
 // All compete again, as if nothing were known.

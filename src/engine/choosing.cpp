@@ -114,7 +114,10 @@ core::Result<std::shared_ptr<Pool>> Engine::make_pool(const std::string& name, s
 
 void Engine::forget(Pool& pool) {
   Lock lock(mutex_);
-  for (auto& [kind, choice] : pool.choices) decide::begin_again(choice.selection), choice.selection.reopened = 0;
+  for (auto& [kind, choice] : pool.choices) {
+    decide::begin_again(choice.selection);
+    choice.selection.reopened = 0, choice.selection.misled = false;
+  }
 }
 
 void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>& scalars,

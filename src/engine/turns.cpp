@@ -98,8 +98,12 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
   const bool fresh = launch.tasks == 1 && launch.in_flight.empty() && launch.report.retries == 0 &&
                      launch.remaining.covers(launch.space) &&
                      (launch.ways.size() == 1 || launch.request.wishes.profiling == Profiling::once);
+  // A choice lives as long as its pool.
+  const auto holds = [&](const Choice* choice) {
+    return !choice || (launch.request.pool && choice->selection.winner == plan->way);
+  };
   if (fresh && plan && plan->generation == generation_ && plan->spread == launch.request.wishes.spread &&
-      plan->items == launch.request.items && (!plan->choice || plan->choice->selection.winner == plan->way)) {
+      plan->items == launch.request.items && holds(plan->choice)) {
     const auto& lanes = members_[plan->member].lanes;
     const auto lane = std::min_element(
         lanes.begin(), lanes.end(), [](const Member::Lane& a, const Member::Lane& b) { return a.queued < b.queued; });

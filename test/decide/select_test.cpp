@@ -141,6 +141,22 @@ TEST(Select, HybridComparesTheSameRegions) {
   EXPECT_EQ(s.winner, 0u);
 }
 
+TEST(Select, PartsThatMisleadAreNoLongerCompared) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(4), rival(4)});
+  for (const double seconds : {30e-6, 90e-6, 3e-3}) {
+    const Probe probe = next_probe(s, 1 << 20).value();
+    learn(s, probe, seconds * static_cast<double>(probe.points) / 1024);
+  }
+  EXPECT_EQ(s.winner, 0u);
+  watch(s, 1.9 * 30e-3, 1 << 20);
+  EXPECT_EQ(s.winner, 0u);
+  watch(s, 2.1 * 30e-3, 1 << 20);
+  EXPECT_FALSE(s.winner);
+  EXPECT_EQ(*next_probe(s, 1 << 20), (Probe{0, 4, true, false, 1 << 20}));  // whole launches
+  EXPECT_FALSE(s.rivals[1].out);
+  EXPECT_TRUE(s.rivals[2].out);  // not worth one
+}
+
 TEST(Select, WhoIsOutAtSightDoesNotWidenRegions) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(8), rival(300)});
   EXPECT_EQ(s.together.points[0], 600);
