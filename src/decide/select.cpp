@@ -224,6 +224,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
 
 void give_up(Selection& s, std::size_t r) {
   s.rivals[r].out = s.rivals[r].failed = true;
+  s.visitors.clear();  // what it was to compute is not there
   if (s.believed == r) begin_again(s);
   const auto left = std::count_if(s.rivals.begin(), s.rivals.end(), runs);
   if (left == 0) s.rivals[r].out = s.rivals[r].failed = false;  // nobody else: it may be tried again

@@ -224,8 +224,9 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
     return Placed::later;
   if (const Placed placed = place(*launch, *slice); placed != Placed::yes) return placed;
   if (launch->one_space) launch->home = space;
-  slice->repeat = action.probe && action.probe->repeat && !launch->remaining.covers(action.box);
+  const std::int64_t before = launch->remaining.volume();
   launch->remaining.remove(action.box);
+  slice->repeat = again && launch->remaining.volume() == before;
   if (action.probe) {
     slice->choice = launch->choices[action.member];
     ++slice->choice->probing;

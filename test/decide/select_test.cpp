@@ -141,6 +141,16 @@ TEST(Select, HybridComparesTheSameRegions) {
   EXPECT_EQ(s.winner, 0u);
 }
 
+TEST(Select, ARegionThatWasNotComputedIsNotRepeated) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(4), rival(4)});
+  s.looked = true, s.length = 1024;
+  const Probe first = next_probe(s, 1 << 20, 7).value();
+  begin(s, first, core::box_of(first.points), 7);
+  EXPECT_TRUE(next_probe(s, 1 << 20, 7)->repeat);
+  give_up(s, first.rival);
+  EXPECT_FALSE(next_probe(s, 1 << 20, 7)->repeat);
+}
+
 TEST(Select, PartsThatMisleadAreNoLongerCompared) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(4), rival(4)});
   for (const double seconds : {30e-6, 90e-6, 3e-3}) {
