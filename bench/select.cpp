@@ -133,6 +133,7 @@ std::vector<Row> compare_schedules(Context& context, const workloads::Workload& 
   kernel::Compiler compiler(kernel::options_of(context.settings));
   const auto instance = workloads::make(workload, workloads::Size::normal, input, 1);
   const auto found = take(workloads::schedules_of(compiler, workload, instance));
+  if (!found.refused.empty()) throw Failed{{core::FailureKind::unsupported, "no schedules: " + found.refused, ""}};
   workloads::Workload scheduled = workload;
   scheduled.name += " schedules", scheduled.variants = found.variants;
   std::vector<Row> rows = compare_variants(context, scheduled, input, device);

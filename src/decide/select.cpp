@@ -39,6 +39,10 @@ std::size_t lead_of(const Selection& s) {
 }
 
 void decide_if_clear(Selection& s) {
+  // Samples of the same part belong together.
+  const std::size_t samples = s.rivals[lead_of(s)].samples.size();
+  const auto alike = [&](const Rival& rival) { return !runs(rival) || rival.samples.size() == samples; };
+  if (s.mode == Mode::hybrid && !s.whole && !std::all_of(s.rivals.begin(), s.rivals.end(), alike)) return;
   const std::size_t best = best_of(s);
   const auto cost = cost_of(s.rivals[best]);
   if (!cost) return;
@@ -85,7 +89,7 @@ void settle_looks(Selection& s, std::int64_t points) {
   for (const Rival& rival : s.rivals) {
     if (to_be_looked_at(s, rival, points)) return;
   }
-  const double best = best_look(s), all = best * static_cast<double>(points);
+  const double best = std::max(best_look(s), 1e-15), all = best * static_cast<double>(points);
   s.together = {};
   for (Rival& rival : s.rivals) {
     rival.out |= runs(rival) && is_far_off(s, rival, points);
@@ -192,6 +196,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
   if (s.winner || points == 0) return;
   if (!rival.prepared) {
     rival.prepared = true;
+    std::erase(s.visitors, r);  // once more
     return;
   }
   if (disturbed && ++rival.disturbed <= 2) {
@@ -199,9 +204,11 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     return;
   }
   const double cost = seconds / static_cast<double>(points);
+  s.points = probe.of;
   if (s.believed) {
     if (r != *s.believed) return;
     if (surprises(cost, *s.expected)) return begin_again(s);
+    if (s.mode == Mode::hybrid) s.expected.reset();  // a part tells little of launches
     rival.samples.push_back(cost);
     s.winner = std::exchange(s.believed, std::nullopt);
     return;
@@ -233,7 +240,9 @@ void give_up(Selection& s, std::size_t r) {
     s.winner = static_cast<std::size_t>(last - s.rivals.begin());
   }
   if (s.winner == r) s.winner.reset();
-  decide_if_clear(s);
+  if (!s.looked && !s.winner && s.points > 0 && best_look(s) < std::numeric_limits<double>::infinity())
+    settle_looks(s, s.points);
+  if (!s.winner) decide_if_clear(s);
 }
 
 void begin_again(Selection& s) {
@@ -245,7 +254,7 @@ void begin_again(Selection& s) {
   }
   s.winner.reset(), s.believed.reset(), s.expected.reset();
   s.surprises = 0, s.length = 0;
-  s.looked = s.whole = false;
+  s.looked = s.whole = s.misled;
   s.visitors.clear(), s.regions = 0;
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }
@@ -260,6 +269,7 @@ void recall(Selection& s, const std::vector<std::optional<double>>& costs, std::
   }
   if (!best || *costs[*best] <= 0) return;
   s.believed = best, s.expected = costs[*best];
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) s.rivals[r].look = costs[r];
   const double all = *s.expected * static_cast<double>(points);
   s.whole = too_short(s, all);
   s.looked = true;
@@ -286,7 +296,8 @@ void watch(Selection& s, double seconds, std::int64_t points) {
       std::count_if(s.rivals.begin(), s.rivals.end(), [](const Rival& r) { return r.ready; }) < 2)
     return;
   const auto shown = guess_of(s.rivals[*s.winner]);
-  if (s.mode == Mode::hybrid && !s.misled && shown && (cost > 2 * *shown || *shown > 2 * cost))
+  const bool by_parts = !s.whole || s.rivals[*s.winner].samples.empty();
+  if (s.mode == Mode::hybrid && by_parts && !s.misled && shown && (cost > 2 * *shown || *shown > 2 * cost))
     return compare_launches(s);
   // What it took as a probe; where parts differ, or that has misled before, what it took for the first real work.
   if (!s.expected) s.expected = s.reopened == 0 && s.mode == Mode::fully ? shown.value_or(cost) : cost;

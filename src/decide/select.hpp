@@ -46,6 +46,7 @@ struct Selection {
   int reopened = 0;         // how often all competed again
   bool misled = false;      // parts did not show what launches take: those are compared
   bool looked = false;      // all were looked at
+  std::int64_t points = 0;  // of launches of this kind
   std::int64_t length = 0;  // points of a probe, then
   // Seconds that a probe takes, down to a quarter of it in launches that are short themselves; a look takes an eighth.
   double shortest = 200e-6;

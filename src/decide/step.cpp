@@ -84,7 +84,7 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
 // with few groups in a part: what is gained is lost when units wait for the last one.
 bool goes_on(const State& s, const Member& member) {
   const Selection& selection = *member.selection;
-  const bool fine = selection.length / selection.units >= 8 * core::volume(selection.together);
+  const bool fine = selection.length / selection.units / 8 >= core::volume(selection.together);
   return s.meanwhile || selection.whole || (selection.looked && fine && member.queued.size() == 1);
 }
 

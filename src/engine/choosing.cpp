@@ -115,8 +115,8 @@ core::Result<std::shared_ptr<Pool>> Engine::make_pool(const std::string& name, s
 void Engine::forget(Pool& pool) {
   Lock lock(mutex_);
   for (auto& [kind, choice] : pool.choices) {
-    decide::begin_again(choice.selection);
     choice.selection.reopened = 0, choice.selection.misled = false;
+    decide::begin_again(choice.selection);
   }
 }
 
@@ -244,6 +244,7 @@ void Engine::recall(const Launch& launch, std::size_t m, Choice& choice) {
   if (!options_.store) return;
   const device::Info& info = members_[m].device->info();
   std::vector<std::optional<double>> costs;
+  const core::History history = options_.store->load("", info.fingerprint);
   for (const Way& way : launch.ways) {
     const KernelSource& source = way.kernel->source();
     core::Launch shape{.space = launch.space, .group = way.grid.local};
@@ -255,11 +256,10 @@ void Engine::recall(const Launch& launch, std::size_t m, Choice& choice) {
         {.name = way.variant, .source = source.text, .entry = source.name, .options = source.options});
     const core::SampleKey& key =
         choice.keys.emplace_back(core::SampleKey{kernel, way.variant, "", info.fingerprint, core::shape_of(shape)});
-    const core::History history = options_.store->load(key.kernel, key.device);
     const core::Record* record = history.find(key);
     costs.push_back(record && !record->samples.empty() ? std::optional(1e-9 * record->median()) : std::nullopt);
-    options_.store->name(kernel, launch.request.pool->name);
   }
+  for (const core::SampleKey& key : choice.keys) options_.store->name(key.kernel, launch.request.pool->name);
   options_.store->name(info.fingerprint, info.name);
   decide::recall(choice.selection, costs, launch.space.volume());
 }

@@ -145,6 +145,7 @@ class Engine {
   void run_held();
   void look_for_untold();
   Nanoseconds limit_of(const Slice& slice) const;
+  bool watch_all(std::size_t member);
   void look_for_hangs();
   void hang_all();
   void hang(const std::shared_ptr<Slice>& slice);

@@ -135,6 +135,19 @@ void Engine::look_for_untold() {
   if (any) run_held();
 }
 
+// Those of a device of which nobody is told; false: there are none.
+bool Engine::watch_all(std::size_t m) {
+  bool any = false;
+  for (const auto& launch : active_) {
+    for (const auto& slice : launch->in_flight) {
+      if (slice->member != m || slice->watched || !slice->at_work()) continue;
+      watch(slice);
+      any = true;
+    }
+  }
+  return any;
+}
+
 // A device hangs when nothing on it has ended for longer than anything that it has may take: what waits behind others
 // there is not late.
 void Engine::look_for_hangs() {
@@ -149,8 +162,15 @@ void Engine::look_for_hangs() {
     Nanoseconds since = Nanoseconds::max(), limit{0};
     for (const auto& slice : at_work) since = std::min(since, slice->begin), limit = std::max(limit, limit_of(*slice));
     for (const Member::Lane& lane : members_[m].lanes) since = std::max(since, lane.last_end);
-    if (members_[m].device->now() - since <= limit) continue;
-    for (const auto& slice : at_work) hang(slice);
+    const Nanoseconds now = members_[m].device->now();
+    if (now - since > limit && !watch_all(m)) {
+      for (const auto& slice : at_work) hang(slice);
+      continue;
+    }
+    // Whatever ends beside it: in all that time, it should have.
+    for (const auto& slice : at_work) {
+      if (now - slice->begin > limit_of(*slice) + 60 * options_.hang_limit) hang(slice);
+    }
   }
   bool given_up = false;
   for (const auto& one : std::vector(gathers_)) {

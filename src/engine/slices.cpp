@@ -339,8 +339,14 @@ void Engine::fail(Slice& slice, const Failure& failure) {
   const std::string& id = members_[slice.member].device->info().id;
   launch.last_failure = Failure{failure.kind, fmt::format("{} on {}", failure.what, id), failure.log};
   if (slice.choice && !slice.spoilt) decide::give_up(slice.choice->selection, slice.probe->rival);
-  if (slice.spoilt)
-    ;  // not its device's fault
+  bool others = false;  // variants that may do better
+  for (std::size_t r = 0; slice.choice && r < slice.choice->selection.rivals.size(); ++r) {
+    const decide::Rival& rival = slice.choice->selection.rivals[r];
+    others |= r != slice.probe->rival && rival.ready && !rival.out;
+  }
+  others &= failure.kind != FailureKind::lost && failure.kind != FailureKind::hang;
+  if (slice.spoilt || others)
+    ;  // not its device's fault, but that of another slice, or of a variant that is out now
   else if (failure.kind == FailureKind::allocation || failure.kind == FailureKind::unsupported)
     launch.excluded[slice.member] = true, launch.ways.front().shape->plan.reset();
   else

@@ -151,6 +151,28 @@ TEST(Select, ARegionThatWasNotComputedIsNotRepeated) {
   EXPECT_FALSE(next_probe(s, 1 << 20, 7)->repeat);
 }
 
+// The second region takes ten times as long by either: nobody is out before both have computed it.
+TEST(Select, RegionsThatDifferAreNotCompared) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(4)});
+  s.looked = true, s.length = 1024;
+  for (const double seconds : {105e-6, 100e-6, 1000e-6, 1050e-6}) {
+    EXPECT_FALSE(s.winner);
+    const Probe probe = next_probe(s, 1 << 20, 7).value();
+    begin(s, probe, core::box_of(probe.points), 7);
+    learn(s, probe, seconds);
+  }
+  EXPECT_EQ(s.winner, 1u);
+}
+
+TEST(Select, OneThatFailsAtFirstSightDoesNotKeepTheOthers) {
+  Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64), rival(64)});
+  learn(s, {0, 1024, false, false, 1 << 20, true}, 30e-6);
+  learn(s, {1, 1024, false, false, 1 << 20, true}, 31e-6);
+  give_up(s, 2);
+  EXPECT_TRUE(s.looked);
+  EXPECT_GT(s.length, 1024);
+}
+
 TEST(Select, PartsThatMisleadAreNoLongerCompared) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(4), rival(4)});
   for (const double seconds : {30e-6, 90e-6, 3e-3}) {
@@ -165,6 +187,8 @@ TEST(Select, PartsThatMisleadAreNoLongerCompared) {
   EXPECT_EQ(*next_probe(s, 1 << 20), (Probe{0, 4, true, false, 1 << 20}));  // whole launches
   EXPECT_FALSE(s.rivals[1].out);
   EXPECT_TRUE(s.rivals[2].out);  // not worth one
+  begin_again(s);
+  EXPECT_TRUE(next_probe(s, 1 << 20)->whole);  // from now on
 }
 
 TEST(Select, WhoIsOutAtSightDoesNotWidenRegions) {
