@@ -153,7 +153,7 @@ class Program {
       request.pool = pool, request.kernel = pool->variants.front().kernel;
       static constexpr Profiling ways[] = {Profiling::once, Profiling::once, Profiling::always, Profiling::never};
       request.wishes.profiling = ways[pick(4)];
-      if (pick(2)) request.wishes.mode = pick(2) ? decide::Mode::fully : decide::Mode::hybrid;
+      if (pick(4)) request.wishes.mode = pick(4) ? decide::Mode::hybrid : decide::Mode::fully;
       request.wishes.meanwhile = pick(3) == 0;
       if (pick(2)) request.wishes.initial = pool->variants[pick(pool->variants.size())].name;
     }
