@@ -155,47 +155,44 @@ bool rename_to_free_name(const std::string& from, const std::string& to) {
   cannot(fmt::format("moving it to {}: {}", to, reason(errno)));
 }
 
-// The lock on the file that is to go, so that only one process moves it. A file that came in its place meanwhile is
-// another file, and is not touched.
-class MovingLock {
+// The lock on the folder in which the file lies. Many processes may look at the file at a time, but none while another
+// moves it aside: SQLite finds a journal or log by the file's name, so one that still had the moved file open would take
+// those of its successor for its own. Not a lock on the file itself: closing that would drop SQLite's locks on it.
+class FolderLock {
  public:
-  MovingLock(const std::string& path, Milliseconds patience) {
-    file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file_ < 0) {
-      if (errno == ENOENT) return;
-      cannot(reason(errno));
-    }
+  enum class Kind { looking = LOCK_SH, moving = LOCK_EX };
+  FolderLock(const std::string& path, Kind kind, Milliseconds patience) {
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    folder_ = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder_ < 0) return;  // it may be closed to reading: go on without
     const auto end = std::chrono::steady_clock::now() + patience;
-    while (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK && errno != EINTR) break;  // no such locks here: go on without
+    while (::flock(folder_, static_cast<int>(kind) | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) return;  // no such locks here: go on without
       if (std::chrono::steady_clock::now() > end) {
-        ::close(file_);
+        ::close(folder_);
         throw SqlError(SqlFault::busy, 0, "another process is moving it");
       }
-      std::this_thread::sleep_for(Milliseconds(5));
+      std::this_thread::sleep_for(Milliseconds(2));
     }
-    struct stat mine {
-    }, there{};
-    held_ = ::fstat(file_, &mine) == 0 && ::stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino &&
-            mine.st_dev == there.st_dev;
   }
-  ~MovingLock() {
-    if (file_ >= 0) ::close(file_);
+  ~FolderLock() {
+    if (folder_ < 0) return;
+    ::flock(folder_, LOCK_UN);  // a child forked meanwhile would keep it
+    ::close(folder_);
   }
-  MovingLock(const MovingLock&) = delete;
-  MovingLock& operator=(const MovingLock&) = delete;
-  bool held() const { return held_; }  // false: the file at the path is another one by now
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
 
  private:
-  int file_ = -1;
-  bool held_ = false;
+  int folder_ = -1;
 };
 
 void move_aside(const std::string& path, const std::string& why, Milliseconds patience, bool thorough) try {
-  const MovingLock lock(path, patience);
-  if (!lock.held()) return;
-  Judged judged =
-      judge(path, patience, thorough);  // again: another process may have replaced it before we had the lock
+  const FolderLock lock(path, FolderLock::Kind::moving, patience);
+  // Another process may have moved or replaced it before we had the lock.
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) != 0 && errno == ENOENT) return;
+  Judged judged = judge(path, patience, thorough);
   judged.connection.reset();
   if (judged.verdict == Verdict::ours || judged.verdict == Verdict::empty) return;
   // Beside the file may lie a log or journal that belongs to it. They go first: if the file itself went first, a new
@@ -203,7 +200,6 @@ void move_aside(const std::string& path, const std::string& why, Milliseconds pa
   constexpr const char* beside[] = {"-wal", "-shm", "-journal"};
   for (int number = 1;; ++number) {
     const std::string aside = fmt::format("{}.{}-{}", path, to_string(judged.verdict), number);
-    struct stat there {};
     const bool taken = ::lstat(aside.c_str(), &there) == 0 ||
                        std::any_of(std::begin(beside), std::end(beside),
                                    [&](auto end) { return ::lstat((aside + end).c_str(), &there) == 0; });
@@ -294,6 +290,7 @@ Opened open_store(const std::string& given, Milliseconds patience, bool suspicio
   bool replaced = false;
   for (int round = 1;; ++round) {
     try {
+      std::optional<FolderLock> lock(std::in_place, path, FolderLock::Kind::looking, patience);
       make_private_file(path);
       Judged judged = judge(path, patience, suspicious);
       if (judged.verdict == Verdict::ours || judged.verdict == Verdict::empty) close_to_others(path);
@@ -307,6 +304,7 @@ Opened open_store(const std::string& given, Milliseconds patience, bool suspicio
         return {std::move(*judged.connection), replaced};
       }
       judged.connection.reset();
+      lock.reset();
       replaced = true;
       if (round == rounds) cannot(judged.why + ", and other processes keep replacing it");
       move_aside(path, judged.why, patience, suspicious);
