@@ -1,4 +1,3 @@
-//! options -cl-std=CL2.0
 //! expect waits: no schedules: its work-items work together: barrier
 //! expect keeps: no schedules: it declares 'tile', which is not private
 //! expect shares: no schedules: it has local memory

@@ -17,6 +17,6 @@ kernel void k(global int4* out, global float4* by_group, global int4* any, int n
   if (get_group_id(0) == 0)
     by_group[l].x = 1;
   else
-    by_group[l].y = 2;
+    by_group[l + 8].y = 2;  // not beside the other: NVIDIA's compiler reads and writes whole vectors
   any[x][n] = 3;
 }
