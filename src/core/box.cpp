@@ -112,6 +112,15 @@ void BoxSet::remove(const Box& box) {
   join_neighbours();
 }
 
+BoxSet BoxSet::within(const Box& box) const {
+  BoxSet out;
+  for (const Box& mine : boxes_) {
+    if (const Box part = intersect(mine, box); !part.empty()) out.boxes_.push_back(part);
+  }
+  out.join_neighbours();
+  return out;
+}
+
 bool BoxSet::covers(const Box& box) const {
   std::int64_t inside = 0;
   for (const Box& mine : boxes_) inside += intersect(mine, box).volume();

@@ -66,6 +66,7 @@ class BoxSet {
   std::int64_t volume() const;
   bool empty() const { return boxes_.empty(); }
   Box hull() const;  // the smallest box around all of it
+  BoxSet within(const Box& box) const;
   const std::vector<Box>& boxes() const { return boxes_; }
 
   // What there is of whole footprints, in boxes.

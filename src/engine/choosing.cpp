@@ -116,6 +116,7 @@ void Engine::forget(Pool& pool) {
   Lock lock(mutex_);
   for (auto& [kind, choice] : pool.choices) {
     choice.selection.reopened = 0, choice.selection.misled = false;
+    choice.regions.clear(), choice.settled = false;
     decide::begin_again(choice.selection);
   }
 }
@@ -302,26 +303,33 @@ void Engine::learn(const Slice& slice) {
 
 void Engine::count_winner(const Slice& slice) {
   Launch& launch = *slice.launch;
-  const Choice* choice = launch.choices[slice.member];
+  Choice* choice = choice_of(launch, slice.member, slice.box);
   if (!choice || slice.first || slice.windowed || choice->selection.winner != slice.way) return;
   auto times = slice.events.back()->times();
   if (!times) return;
-  launch.winners[slice.member].points += slice.box.volume();
-  launch.winners[slice.member].time += times->duration();
+  const auto mine = [&](const Launch::Work& work) { return work.choice == choice; };
+  auto at = std::find_if(launch.winners.begin(), launch.winners.end(), mine);
+  if (at == launch.winners.end()) {
+    const auto of = std::find_if(launch.regions.begin(), launch.regions.end(),
+                                 [&](const Region& region) { return region.choice.get() == choice; });
+    const core::Box& all = of == launch.regions.end() ? launch.space : of->box;
+    at = launch.winners.insert(at, {choice, 0, all.volume(), Nanoseconds{0}});
+  }
+  at->points += slice.box.volume();
+  at->time += times->duration();
 }
 
 // Whether winners do what they were chosen for; short parts tell nothing.
 void Engine::watch_winners(Launch& launch) {
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    const Launch::Work& work = launch.winners[m];
-    if (4 * work.points < launch.space.volume() || !launch.choices[m]) continue;
-    decide::Selection& selection = launch.choices[m]->selection;
+  for (const Launch::Work& work : launch.winners) {
+    if (4 * work.points < work.of) continue;
+    decide::Selection& selection = work.choice->selection;
     const auto winner = selection.winner;
     decide::watch(selection, core::seconds(work.time), work.points);
     if (!winner || selection.winner) continue;
     launch.report.notes.push_back(
-        fmt::format("variant '{}' on {} does not take the time that it was chosen for: all are compared again",
-                    launch.ways[*winner].variant, members_[m].device->info().id));
+        fmt::format("variant '{}' does not take the time that it was chosen for: all are compared again",
+                    launch.ways[*winner].variant));
   }
 }
 

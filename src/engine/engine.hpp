@@ -158,6 +158,12 @@ class Engine {
   void count_winner(const Slice& slice);
   void watch_winners(Launch& launch);
 
+  // mixing.cpp
+  Choice* choice_of(const Launch& launch, std::size_t member, const core::Box& box) const;
+  bool divide(Launch& launch);  // into regions, each with a choice of its own
+  std::vector<decide::Action> next_in_regions(Launch& launch);
+  void settle_regions(Launch& launch);
+
   // room.cpp
   enum class Placed { yes, later, otherwise };
   struct Leaving {

@@ -135,11 +135,15 @@ class Launch {
   core::Box space;               // points, from zero
   std::size_t initial = 0;       // way to begin with
   std::vector<Choice*> choices;  // per member; null: nothing to choose
+  std::vector<Region> regions;   // with choices of their own; none: one holds for all of it
+  std::size_t divided_by = 0;    // the member that computes them
+  bool whole_choice = false;     // it cannot have regions
   struct Work {
-    std::int64_t points = 0;
+    Choice* choice = nullptr;
+    std::int64_t points = 0, of = 0;
     Nanoseconds time{0};
   };
-  std::vector<Work> winners;  // per member: what the variant that it chose has done
+  std::vector<Work> winners;  // per choice: what the variant that was chosen has done, and what it could
   std::vector<Touch> whole;   // per argument, by whatever way
   std::string undivided;      // why it must run in one piece; empty: it need not
   int axis = 0;               // along which to cut

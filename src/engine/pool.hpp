@@ -27,11 +27,21 @@ struct Variant {
   core::Footprint footprint;
 };
 
+struct Choice;
+struct Region {
+  core::Box box;
+  std::shared_ptr<Choice> choice;
+};
+
 // What one device knows of the variants for launches of one kind.
 struct Choice {
   decide::Selection selection;
   int probing = 0;                    // probes on their way
   std::vector<core::SampleKey> keys;  // under which the store knows them
+  // Regions of such launches that may favour different variants, each with a choice of its own. Launches hold what they
+  // use of it.
+  std::vector<Region> regions;
+  bool settled = false;  // which variant is best where: none where one is good enough everywhere
 };
 
 struct Pool {

@@ -113,6 +113,7 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
         {plan->member, static_cast<std::size_t>(lane - lanes.begin()), launch.space, "as last time", plan->way, {}}};
   }
   choose(launch);
+  if (divide(launch)) return next_in_regions(launch);
   decide::State state = state_of(launch);
   // Where all of its memory's devices are gone, a launch may go on in another.
   const auto stays = [&](const decide::Member& m) { return m.ready && m.space == launch.home; };
@@ -228,7 +229,7 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   launch->remaining.remove(action.box);
   slice->repeat = again && launch->remaining.volume() == before;
   if (action.probe) {
-    slice->choice = launch->choices[action.member];
+    slice->choice = choice_of(*launch, action.member, action.box);
     ++slice->choice->probing;
     decide::begin(slice->choice->selection, *action.probe, action.box, launch->number);
   }
@@ -267,6 +268,7 @@ void Engine::end(const std::shared_ptr<Launch>& launch) {
     if (!launch->failure && use.memory->host_reads && !use.touch.exact) (void)gather(use.memory, use.touch.written);
   }
   watch_winners(*launch);
+  settle_regions(*launch);
   launch->report.ended = members_.front().device->now();
   active_.remove(launch);
   changed_.notify_all();

@@ -19,8 +19,8 @@ struct Quieter {
 
 class Bench {
  public:
-  explicit Bench(const std::string& machine, Options options = {}) : world(machine) {
-    add_test_kernels(world);
+  explicit Bench(const std::string& machine, Options options = {}, const Costs& costs = {}) : world(machine) {
+    add_test_kernels(world, costs);
     options.analyse = analyse_test_kernel;
     options.advance = [this] { return world.advance_to_next_completion(); };
     engine.emplace(world.devices(), options);

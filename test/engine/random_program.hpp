@@ -20,11 +20,11 @@
 namespace heddle::engine {
 
 struct Counts {
-  std::int64_t launches = 0, failed = 0, retries = 0, slices = 0, windows = 0, repeats = 0;
+  std::int64_t launches = 0, failed = 0, retries = 0, slices = 0, windows = 0, repeats = 0, divided = 0;
 
   Counts& operator+=(const Counts& other) {
     launches += other.launches, failed += other.failed, retries += other.retries, slices += other.slices,
-        windows += other.windows, repeats += other.repeats;
+        windows += other.windows, repeats += other.repeats, divided += other.divided;
     return *this;
   }
 };
@@ -156,7 +156,9 @@ class Program {
       if (pick(4)) request.wishes.mode = pick(4) ? decide::Mode::hybrid : decide::Mode::fully;
       request.wishes.meanwhile = pick(3) == 0;
       if (pick(2)) request.wishes.initial = pool->variants[pick(pool->variants.size())].name;
+      if (pick(2)) request.wishes.tasks = 0, request.wishes.spread = false;  // so that it may have regions
     }
+    const std::uint64_t times = pool && pick(8) == 0 ? 8 : 1;
     // Two arguments may be one buffer, where the kernel then still has one outcome.
     std::vector<std::size_t> used;
     for (int b = 0; b < kernel.buffers; ++b) used.push_back(pick(buffers_.size()));
@@ -186,17 +188,19 @@ class Program {
       grid.groups[d] = request.items[d] / grid.local[d];
     }
     request.group = pool ? core::Index{0, 0, 0} : grid.local;
-    std::shared_ptr<Launch> launched;
-    try {
-      launched = engine.submit(std::move(request));
-    } catch (const core::UsageError& error) {  // a buffer that a hanging device may still write to
-      EXPECT_TRUE(faults_) << error.what();
-      return;
+    for (std::uint64_t t = 0; t < times; ++t) {
+      std::shared_ptr<Launch> launched;
+      try {
+        launched = engine.submit(request);
+      } catch (const core::UsageError& error) {  // a buffer that a hanging device may still write to
+        EXPECT_TRUE(faults_) << error.what();
+        return;
+      }
+      ++counts.launches;
+      run_reference(kernel, grid, reference);
+      for (std::size_t b : used) buffers_[used.back()].undefined |= buffers_[b].undefined;
+      on_the_way.emplace_back(launched, std::vector<std::size_t>{used.back()});
     }
-    ++counts.launches;
-    run_reference(kernel, grid, reference);
-    for (std::size_t b : used) buffers_[used.back()].undefined |= buffers_[b].undefined;
-    on_the_way.emplace_back(launched, std::vector<std::size_t>{used.back()});
   }
 
   // Waits for all launches; what failed leaves its outputs undefined, and whatever was computed from them.
@@ -210,6 +214,7 @@ class Program {
       for (const std::string& note : report.notes) story_ += "  " + note + "\n";
       counts.retries += report.retries, counts.slices += static_cast<int>(report.slices.size());
       counts.windows += report.windows;
+      counts.divided += !launch->regions.empty();
       if (status) {
         // Exactly once, by what the engine itself says.
         core::BoxSet done;

@@ -268,9 +268,12 @@ inline std::function<void(const WorkItem&, FakeArguments&)> boxed(const TestKern
   };
 }
 
-inline void add_test_kernels(device::FakeWorld& world) {
+using Costs = std::map<std::string, std::function<double(const WorkItem&, const FakeArguments&)>>;
+
+inline void add_test_kernels(device::FakeWorld& world, const Costs& costs = {}) {
   for (const auto& [name, kernel] : test_kernels()) {
     device::FakeKernel fake{.body = boxed(kernel)};
+    if (const auto at = costs.find(name); at != costs.end()) fake.cost = at->second;
     if (!kernel.has_facts)
       fake.limits = device::KernelLimits{.group = 256, .arguments = static_cast<int>(kernel.facts.arguments.size())};
     world.add_kernel(name, fake);

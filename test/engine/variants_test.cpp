@@ -93,6 +93,69 @@ TEST(Variants, AChoiceThatNoLongerHoldsIsMadeAgain) {
   EXPECT_EQ(compared.front(), 0);
 }
 
+// The first variant is good on the first half of the points, the second on the rest. Each work-item weighs as much as
+// its place says.
+Costs halves(std::int64_t points) {
+  Costs out;
+  for (const auto& [name, per_item] : {std::pair("map", 1), std::pair("map_pairs", 2)}) {
+    out[name] = [=, per_item = per_item](const WorkItem& item, const FakeArguments&) {
+      const std::int64_t place = per_item * (item.global_offset[0] + item.group_id[0] * item.local_size[0]);
+      return per_item * ((place >= points / 2) == (per_item == 2) ? 1.0 : 4.0);
+    };
+  }
+  return out;
+}
+
+std::shared_ptr<Launch> submit_hybrid(Bench& bench, const std::shared_ptr<Pool>& pool, std::int32_t points,
+                                      const std::shared_ptr<Memory>& in, const std::shared_ptr<Memory>& out) {
+  Request request{.kernel = pool->variants[0].kernel, .pool = pool, .items = {points, 1, 1}};
+  request.arguments = {View{in, 0, in->size()}, View{out, 0, out->size()},
+                       std::get<device::Scalar>(device::scalar(points))};
+  request.wishes.mode = decide::Mode::hybrid;
+  return bench.engine->submit(request);
+}
+
+TEST(Variants, RegionsThatFavourDifferentOnesGetThem) {
+  for (const char* device : {"device cpu cpu\nrate 5e6\n", "device gpu gpu\nrate 5e6\ncopy in 1e12 out 1e12\n"}) {
+    for (const std::int32_t points : {1 << 15, 1 << 18}) {  // 16 ms, 130 ms
+      Bench bench(device, {}, halves(points));
+      const auto pool = one_and_pairs(bench);
+      const auto in = bench.memory(points), out = bench.memory(points);
+      std::string told;
+      Report report;
+      for (int l = 0; l < 60; ++l) {
+        ASSERT_TRUE(bench.engine->to_host(out, true));
+        std::fill(Bench::data(*out), Bench::data(*out) + points, -1);
+        const auto launch = submit_hybrid(bench, pool, points, in, out);
+        ASSERT_TRUE(bench.engine->wait(launch));
+        report = bench.engine->report(*launch);
+        for (const std::string& note : report.notes) told += note.find("favour different") != note.npos ? note : "";
+        bench.expect_mapped(out, 1);
+      }
+      EXPECT_NE(told, "");
+      ASSERT_EQ(report.slices.size(), 2u);
+      for (const SliceReport& slice : report.slices) {
+        EXPECT_EQ(slice.variant, slice.box.begin[0] < points / 2 ? "one" : "pairs");
+        EXPECT_EQ(slice.box.volume(), points / 2);
+      }
+    }
+  }
+}
+
+TEST(Variants, RegionsThatAreAlikeCostOneLaunch) {
+  Bench bench("device cpu cpu\nrate 5e6\nrate map_pairs 1e7\n");
+  const std::int32_t points = 1 << 15;
+  const auto pool = one_and_pairs(bench);
+  const auto in = bench.memory(points), out = bench.memory(points);
+  int divided = 0;
+  for (int l = 0; l < 60; ++l) {
+    const auto launch = submit_hybrid(bench, pool, points, in, out);
+    ASSERT_TRUE(bench.engine->wait(launch));
+    divided += bench.engine->report(*launch).slices.size() > 1 && l > 20;
+  }
+  EXPECT_EQ(divided, 0);
+}
+
 // The base guards itself, so that its grid is the same for several numbers of points.
 TEST(Variants, APlanHoldsForItsNumberOfPointsOnly) {
   Bench bench("device cpu cpu\nrate 1e6\nrate map_pairs 1e8\n");

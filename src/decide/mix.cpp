@@ -1,0 +1,68 @@
+// Regions are equal parts; what they find is for them to find.
+#include "decide/mix.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle::decide {
+
+namespace {
+
+// In lengths of a probe: what a region must last at least. With later launches in view, finding out costs a small part
+// of each; in the launch that is at work, all at once.
+constexpr double shortest_region = 5, shortest_region_begun = 250;
+constexpr int most_regions = 8;
+
+double expected_of(const Selection& s) { return s.expected.value_or(guess_of(s.rivals[*s.winner]).value_or(0)); }
+
+}  // namespace
+
+int count_of_regions(const Selection& all, std::int64_t points, bool begun) {
+  if (!all.winner || all.mode == Mode::fully) return 0;
+  const double one = (begun ? shortest_region_begun : shortest_region) * all.shortest;
+  const double seconds = expected_of(all) * static_cast<double>(points);
+  const auto fit = static_cast<unsigned>(std::clamp(seconds / one + 1e-6, 0.0, double{most_regions}));
+  return static_cast<int>(
+      std::bit_floor(fit));  // halves of halves: where data change, if they do, is rarely at a fifth
+}
+
+std::vector<core::Box> regions_of(const core::Box& space, const core::Footprint& part, int axis, int count) {
+  const std::int64_t one = part.points[static_cast<std::size_t>(axis)], all = space.extent(axis);
+  const std::int64_t parts = (all + one - 1) / one;
+  std::vector<core::Box> out;
+  core::Box rest = space;
+  for (int r = 1; r <= count && !rest.empty(); ++r) {
+    const std::int64_t end = r == count ? all : parts * r / count * one;
+    auto [region, after] = core::cut(rest, axis, space.begin[static_cast<std::size_t>(axis)] + end);
+    if (!region.empty()) out.push_back(region);
+    rest = after;
+  }
+  return out;
+}
+
+Selection selection_in_region(const Selection& all, std::int64_t points) {
+  std::vector<Rival> rivals = all.rivals;
+  const double expected = expected_of(all);
+  std::vector<std::optional<double>> costs;
+  for (std::size_t r = 0; r < rivals.size(); ++r) {
+    rivals[r].out = rivals[r].failed;
+    // Only the winner's matters: others must be worse.
+    costs.emplace_back(r == *all.winner ? expected : std::max(2 * expected, guess_of(rivals[r]).value_or(0)));
+  }
+  Selection out = selection_of(all.mode, all.units, std::move(rivals), all.shortest);
+  recall(out, costs, points);
+  return out;
+}
+
+double gain_of(const std::vector<std::pair<const Selection*, std::int64_t>>& regions, std::size_t winner) {
+  double by_one = 0, mixed = 0;
+  for (const auto& [selection, points] : regions) {
+    if (!selection->winner) return 1;
+    const double own = guess_of(selection->rivals[*selection->winner]).value_or(0);
+    mixed += own * static_cast<double>(points);
+    by_one += std::max(own, guess_of(selection->rivals[winner]).value_or(own)) * static_cast<double>(points);
+  }
+  return mixed > 0 ? by_one / mixed : 1;
+}
+
+}  // namespace heddle::decide

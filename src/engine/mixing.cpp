@@ -1,0 +1,126 @@
+// Launches whose regions are computed by different variants.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/trace.hpp"
+#include "decide/mix.hpp"
+#include "engine/engine.hpp"
+
+namespace heddle::engine {
+
+namespace {
+
+// By so much a launch must gain from regions, each of which costs a slice.
+constexpr double worth_mixing = 1.05;
+
+// Neighbours with the same winner are one.
+void join_neighbours(std::vector<Region>& regions) {
+  std::vector<Region> out;
+  for (Region& region : regions) {
+    if (!out.empty() && out.back().choice->selection.winner == region.choice->selection.winner) {
+      out.back().box.end = region.box.end;
+      out.back().choice->selection.expected.reset();  // it is another region now
+    } else {
+      out.push_back(std::move(region));
+    }
+  }
+  regions = std::move(out);
+}
+
+}  // namespace
+
+Choice* Engine::choice_of(const Launch& launch, std::size_t member, const core::Box& box) const {
+  for (const Region& region : launch.regions) {
+    if (member == launch.divided_by && region.box.contains(box)) return region.choice.get();
+  }
+  return launch.choices[member];
+}
+
+// Only what one device computes, and only where it is known which variant is best of all.
+bool Engine::divide(Launch& launch) {
+  if (launch.ways.size() < 2 || launch.whole_choice) return false;
+  const Wishes& wishes = launch.request.wishes;
+  const decide::State state = state_of(launch);
+  if (!launch.regions.empty()) {
+    if (state.members[launch.divided_by].ready && !launch.windowed[launch.divided_by]) return true;
+    launch.regions.clear();  // it goes on as any other
+    launch.whole_choice = true;
+    return false;
+  }
+  launch.whole_choice =
+      wishes.profiling != Profiling::once || wishes.tasks > 0 || wishes.spread || !launch.undivided.empty();
+  const int space = members_[primary_].device->info().space;
+  std::vector<std::size_t> takers;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (state.members[m].ready && state.members[m].space == space) takers.push_back(m);
+  }
+  if (launch.whole_choice || takers.size() != 1 || !launch.choices[takers[0]]) return false;
+  const std::size_t member = takers[0];
+  Choice& choice = *launch.choices[member];
+  if (launch.windowed[member] || choice.probing > 0 || !choice.selection.winner) return false;
+  if (choice.regions.empty() && !choice.settled) {
+    const bool begun = !launch.remaining.covers(launch.space);
+    const int count = decide::count_of_regions(choice.selection, launch.remaining.volume(), begun);
+    core::Footprint part;
+    for (const Way& way : launch.ways) part = core::joint(part, way.part);
+    const auto boxes = decide::regions_of(launch.space, part, launch.axis, count);
+    for (std::size_t r = 0; boxes.size() > 1 && r < boxes.size(); ++r) {
+      choice.regions.push_back({boxes[r], std::make_shared<Choice>()});
+      choice.regions.back().choice->selection = decide::selection_in_region(choice.selection, boxes[r].volume());
+    }
+  }
+  launch.regions = choice.regions;
+  launch.divided_by = member;
+  return !launch.regions.empty();
+}
+
+// One region after the other, as launches of their own.
+std::vector<decide::Action> Engine::next_in_regions(Launch& launch) {
+  for (const Region& region : launch.regions) {
+    decide::State state = state_of(launch);
+    state.space = region.box;
+    state.remaining = launch.remaining.within(region.box);
+    if (state.remaining.empty()) continue;
+    state.tasks = 1;
+    state.in_flight = static_cast<int>(std::count_if(launch.in_flight.begin(), launch.in_flight.end(),
+                                                     [&](const auto& s) { return region.box.contains(s->box); }));
+    for (std::size_t m = 0; m < members_.size(); ++m) state.members[m].ready &= m == launch.divided_by;
+    decide::Member& member = state.members[launch.divided_by];
+    member.selection = &region.choice->selection, member.probing = region.choice->probing > 0;
+    ++steps_;
+    return decide::step(state);
+  }
+  return {};
+}
+
+// When every region has a winner: whether that is worth it.
+void Engine::settle_regions(Launch& launch) {
+  if (launch.regions.empty() || launch.failure) return;
+  Choice& choice = *launch.choices[launch.divided_by];
+  if (choice.settled || !choice.selection.winner || choice.regions.empty()) return;
+  std::vector<std::pair<const decide::Selection*, std::int64_t>> found;
+  for (const Region& region : choice.regions) {
+    if (!region.choice->selection.winner) return;
+    found.emplace_back(&region.choice->selection, region.box.volume());
+  }
+  const double gain = decide::gain_of(found, *choice.selection.winner);
+  choice.settled = true;
+  if (gain < worth_mixing) {
+    choice.regions.clear();
+    return;
+  }
+  join_neighbours(choice.regions);
+  std::string where;
+  for (const Region& region : choice.regions)
+    where += fmt::format("{}{} '{}'", where.empty() ? "" : ", ", core::to_string(region.box),
+                         launch.ways[*region.choice->selection.winner].variant);
+  launch.report.notes.push_back(
+      fmt::format("regions of '{}' favour different variants, {:.3g} times as fast as one for all: {}", launch.name(),
+                  gain, where));
+  if (core::TraceSink* sink = core::trace())
+    sink->add({core::TraceKind::decision, "host", launch.name(), launch.report.notes.back(),
+               members_[launch.divided_by].device->now(), Nanoseconds{0}});
+}
+
+}  // namespace heddle::engine
