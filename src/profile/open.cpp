@@ -156,8 +156,8 @@ bool rename_to_free_name(const std::string& from, const std::string& to) {
 }
 
 // The lock on the folder in which the file lies. Many processes may look at the file at a time, but none while another
-// moves it aside: SQLite finds a journal or log by the file's name, so one that still had the moved file open would take
-// those of its successor for its own. Not a lock on the file itself: closing that would drop SQLite's locks on it.
+// moves it aside: SQLite finds a journal or log by the file's name, so one that still had the moved file open would
+// take those of its successor for its own. Not a lock on the file itself: closing that would drop SQLite's locks on it.
 class FolderLock {
  public:
   enum class Kind { looking = LOCK_SH, moving = LOCK_EX };
