@@ -74,6 +74,12 @@ class Partial {
     return found == done_.end() ? nullptr : &found->second;
   }
 
+  bool has_others(const std::vector<Shard>& shards) const {
+    return std::any_of(done_.begin(), done_.end(), [&](const auto& done) {
+      return std::none_of(shards.begin(), shards.end(), [&](const Shard& s) { return s.name == done.first; });
+    });
+  }
+
   void keep(const std::string& shard, const std::vector<Row>& rows) {
     if (path_.empty()) return;
     nlohmann::json line{{"shard", shard}, {"rows", nlohmann::json::array()}};
@@ -171,6 +177,8 @@ std::vector<Row> Context::interleave(const std::string& device, const std::vecto
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (stop_asked) throw Interrupted{};
       const std::size_t k = (i + static_cast<std::size_t>(r)) % cases.size();
+      const int wanted = cases[k].samples > 0 ? std::min(cases[k].samples, repetitions) : repetitions;
+      if ((r + 1) * wanted / repetitions == r * wanted / repetitions) continue;
       samples[k].push_back(cases[k].once());
     }
   }
@@ -195,6 +203,23 @@ const Suite& find_suite(std::string_view name) {
   throw core::UsageError(fmt::format("no suite '{}'; there are: {}", name, known));
 }
 
+namespace {
+
+std::vector<Shard> shards_asked_for(const Suite& suite, Context& context) {
+  std::vector<Shard> out;
+  std::string known;
+  for (Shard& shard : suite.shards(context)) {
+    known += (known.empty() ? "" : ", ") + shard.name;
+    if (shard.name.find(context.options.only) != std::string::npos) out.push_back(std::move(shard));
+  }
+  if (out.empty() && !context.options.only.empty())
+    throw core::UsageError(fmt::format("no part of suite '{}' has '{}' in its name; there are: {}", suite.name,
+                                       context.options.only, known));
+  return out;
+}
+
+}  // namespace
+
 Outcome run(const Suite& suite, Context& context) {
   Outcome out;
   const CatchInterrupt guard;
@@ -209,8 +234,9 @@ Outcome run(const Suite& suite, Context& context) {
                        {"units", info.units},
                        {"fingerprint", info.fingerprint}});
   }
+  const std::vector<Shard> shards = shards_asked_for(suite, context);
   Partial partial(context.options.partial, identity, context.options.resume);
-  const std::vector<Shard> shards = suite.shards(context);
+  out.others_kept = partial.has_others(shards);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (context.options.progress) {
       context.options.progress(static_cast<double>(i) / static_cast<double>(shards.size()), shards[i].name);
@@ -236,6 +262,7 @@ Outcome run(const Suite& suite, Context& context) {
   out.document = {
       {"suite", suite.name}, {"quick", context.options.quick},     {"machine", machine_json()}, {"devices", devices},
       {"rows", rows},        {"summary", suite.summary(out.rows)}, {"problems", out.problems}};
+  if (!context.options.only.empty()) out.document["only"] = context.options.only;
   return out;
 }
 

@@ -34,11 +34,13 @@ struct Case {
   std::string name;
   std::string unit;
   std::function<double()> once;
+  int samples = 0;  // where fewer than of the others are enough, spread over all rounds; 0: one in each round
 };
 
 struct Options {
   bool quick = false;
   bool resume = false;
+  std::string only;                                          // shards with this text in their names; empty: all
   std::string json;                                          // file for the result; empty: none
   std::string partial;                                       // file that holds finished shards until the end
   std::function<void(double, const std::string&)> progress;  // share done, what is running; empty: silent
@@ -75,10 +77,12 @@ struct Outcome {
   nlohmann::json document;            // {"suite","machine","devices","rows","summary"}
   std::vector<std::string> problems;  // shards that could not be measured, and why
   bool interrupted = false;
+  bool others_kept = false;  // the partial file also holds shards that were not asked for
 };
 
-// Runs a suite. After each shard the partial file holds it; `resume` continues from there. The file stays: whoever
-// keeps the result removes it. SIGINT ends after the running case.
+// Runs a suite. After each shard the partial file holds it; `resume` continues from there, whatever `only` was then.
+// The file stays: whoever keeps the result removes it. SIGINT ends after the running case. UsageError that lists the
+// shards where `only` matches none.
 Outcome run(const Suite& suite, Context& context);
 
 // The result as a person reads it, at most 100 columns wide.

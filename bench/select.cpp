@@ -6,9 +6,12 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "bench/suites.hpp"
+#include "core/log.hpp"
 #include "kernel/compiler.hpp"
+#include "workloads/placement.hpp"
 #include "workloads/schedules.hpp"
 #include "workloads/through_library.hpp"
 
@@ -18,9 +21,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using When = Selection::When;
+using workloads::Size;
 
-constexpr const char *overhead_name = "overhead", *each_name = "overhead, each launch", *right_name = "right choices";
+constexpr const char *overhead_name = "overhead", *each_name = "overhead, each launch", *right_name = "right choices",
+                     *gain_name = "mixed gain";
+constexpr const char* small_mark = ", small, ";
 constexpr double tie = 1.03;  // as good as the best
+
+// Launches should last so long, and no longer than twenty times that: nobody waits for the rest.
+double enough_ms(const device::Info& device) { return device.kind == device::Kind::cpu ? 50 : 5; }
+constexpr double too_much = 20;
+
+// A variant that takes so many times what the best takes is measured a few times only, or once: nobody needs more of it
+// than the factor.
+constexpr double hopeless = 3, beyond_hope = 30;
+
+constexpr int launches_to_settle = 60;
+
+// The input on which no variant need be the best everywhere.
+constexpr const char* mixed_input = "two_kinds";
 
 // The variant that computed most of a launch.
 std::string picked(const Report& report) {
@@ -32,119 +51,264 @@ std::string picked(const Report& report) {
   return at == points.end() ? "" : at->first;
 }
 
-// Launches of one workload; of short ones as many as fill a tenth of a second.
-class Runs {
- public:
-  Runs(Runtime& runtime, const workloads::Workload& workload, const std::string& input)
-      : instance_(workloads::make(workload, workloads::Size::normal, input, 1)),
-        there_(runtime, instance_),
-        kernel_(workloads::with_variants(runtime, workload)) {}
-
-  // Milliseconds per launch, and what became of the last. With `once` the first finds out, or begins to, what the
-  // others use.
-  std::pair<double, Report> run(const Selection& how, int times) {
-    kernel_.forget();
-    const auto begin = Clock::now();
-    Launch launch;
-    for (int i = 0; i < times; ++i) {
-      launch = there_.launch(kernel_, workloads::points_of(instance_).select(how));
-      launch.wait();
-    }
-    return {std::chrono::duration<double, std::milli>(Clock::now() - begin).count() / times, launch.report()};
-  }
-
- private:
-  const workloads::Instance instance_;
-  const workloads::InLibrary there_;
-  Kernel kernel_;
+// A choice that does not measure, to compare with: one of some variants.
+struct StaticChoice {
+  std::string name;
+  std::vector<std::size_t> among;
+  std::size_t chosen = 0;
 };
 
-int times_of(double ms_per_launch) {
-  return ms_per_launch < 20 ? static_cast<int>(std::ceil(100 / std::max(0.01, ms_per_launch))) : 1;
+struct Subject {
+  workloads::Workload workload;
+  std::string input;
+  device::Info device;
+  std::function<std::optional<StaticChoice>(const workloads::Instance&)> choose;
+};
+
+// An instance in memory, and what is known of it without launching.
+struct There {
+  There(Runtime& runtime, const Subject& subject, Size s, workloads::Instance instance)
+      : size(s),
+        bytes(instance.bytes),
+        operations(instance.operations),
+        points(workloads::points_of(instance)),
+        rival(subject.choose(instance)),
+        buffers(runtime, std::move(instance)) {}
+
+  Size size;
+  double bytes, operations;
+  Grid points;
+  std::optional<StaticChoice> rival;
+  workloads::InLibrary buffers;
+};
+
+// Milliseconds per launch, and what became of the last. With `once` the first finds out, or begins to, what the others
+// use.
+std::pair<double, Report> go_on(const There& there, const Kernel& kernel, const Selection& how, int times) {
+  const auto begin = Clock::now();
+  Launch launch;
+  for (int i = 0; i < times; ++i) {
+    launch = there.buffers.launch(kernel, there.points.select(how));
+    launch.wait();
+  }
+  return {std::chrono::duration<double, std::milli>(Clock::now() - begin).count() / times, launch.report()};
+}
+
+std::pair<double, Report> from_nothing(const There& there, Kernel& kernel, const Selection& how, int times) {
+  kernel.forget();
+  return go_on(there, kernel, how, times);
+}
+
+// Of short launches as many as fill some time.
+int times_of(double ms_per_launch, double fill_ms = 100) {
+  return ms_per_launch < 0.2 * fill_ms ? static_cast<int>(std::ceil(fill_ms / std::max(0.01, ms_per_launch))) : 1;
+}
+
+// What each variant takes at first sight, the least of a few launches: one that was disturbed must not look hopeless.
+// `before`: at another size; who was hopeless there is looked at once.
+std::vector<double> look_at(const There& there, Kernel& kernel, const Subject& subject,
+                            const std::vector<double>& before) {
+  std::vector<double> out;
+  const double best = before.empty() ? 0 : *std::min_element(before.begin(), before.end());
+  for (std::size_t v = 0; v < subject.workload.variants.size(); ++v) {
+    const Selection alone{.when = When::never, .initial = subject.workload.variants[v].name};
+    if (before.empty() || v == 0) from_nothing(there, kernel, alone, 2);  // builds, and touches all memory
+    double least = from_nothing(there, kernel, alone, 1).first;
+    for (int more = before.empty() ? 2 : before[v] <= hopeless * best ? 1 : 0; more > 0; --more)
+      least = std::min(least, from_nothing(there, kernel, alone, 1).first);
+    out.push_back(least);
+  }
+  return out;
+}
+
+// Whether arrays are small enough for the device, and for the host, which holds them twice for a while.
+bool fits(const workloads::Instance& instance, const device::Info& device) {
+  core::Bytes all = 0, longest = 0;
+  for (const workloads::Argument& a : instance.arguments) {
+    all += a.bytes.size();
+    longest = std::max(longest, a.bytes.size());
+  }
+  const auto host = static_cast<core::Bytes>(sysconf(_SC_PHYS_PAGES)) * static_cast<core::Bytes>(sysconf(_SC_PAGESIZE));
+  return longest <= device.largest_buffer / 2 && all <= device.memory / 2 && all <= host / 4;
+}
+
+// The smallest instance on which the best variant takes long enough, as far as can be told from what it takes at the
+// default size; else the largest that fits. Nothing where that is the default one.
+std::optional<std::pair<Size, workloads::Instance>> longer(const There& normal, const Subject& subject,
+                                                           double best_ms) {
+  const double enough = enough_ms(subject.device);
+  std::optional<std::pair<Size, workloads::Instance>> out;
+  for (const Size size : {Size::medium, Size::large}) {
+    if (best_ms >= enough) break;
+    auto instance = workloads::make(subject.workload, size, subject.input, 1);
+    const double more =
+        std::max(instance.bytes / normal.bytes, normal.operations > 0 ? instance.operations / normal.operations : 1);
+    if (!fits(instance, subject.device) || best_ms * more > too_much * enough) break;
+    out.emplace(size, std::move(instance));
+    if (best_ms * more >= enough) break;
+  }
+  return out;
+}
+
+std::string prefix_of(const Subject& subject, const std::string& class_mark) {
+  return subject.workload.name + (subject.workload.inputs.size() > 1 ? " " + subject.input : "") + class_mark;
+}
+
+// 100 (row / best - 1), for the median and its interval.
+Row over(Row row, double best, const std::string& name) {
+  for (double* ms : {&row.median, &row.low, &row.high}) *ms = 100 * (*ms / best - 1);
+  row.name = name, row.unit = "%", row.build_ms = 0;
+  return row;
 }
 
 // Every variant alone, and Heddle: finding out first, finding out meanwhile from the best or the worst variant, and, if
-// launches are so short that several are timed together, finding out at each.
-std::vector<Row> compare_variants(Context& context, const workloads::Workload& workload, const std::string& input,
-                                  const std::string& device) {
-  const std::string prefix = workload.name + (workload.inputs.size() > 1 ? " " + input : "") + ", ";
-  Runtime runtime(heddle::Options{.devices = device});
-  Runs runs(runtime, workload, input);
-  const auto begin_builds = Clock::now();
+// launches are so short that several are timed together, finding out at each. With `settling`, a kernel of its
+// own, also what it takes when nothing is left to find out.
+std::vector<Row> measure(Context& context, const Subject& subject, const There& there, Kernel& kernel,
+                         const std::vector<double>& looks, const std::string& prefix, Kernel* settling) {
+  const bool quick = context.options.quick;
+  const auto& variants = subject.workload.variants;
+  const auto best = std::min_element(looks.begin(), looks.end());
+  const auto worst = std::max_element(looks.begin(), looks.end());
   std::vector<Case> cases;
-  std::vector<double> first_look;
-  for (const core::Variant& v : workload.variants) {
-    const Selection alone{.when = When::never, .initial = v.name};
-    runs.run(alone, 2);  // builds, and touches all memory
-    const double ms = runs.run(alone, 1).first;
-    first_look.push_back(ms);
-    cases.push_back(
-        {prefix + "pure " + v.name, "ms", [&runs, alone, n = times_of(ms)] { return runs.run(alone, n).first; }});
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    const Selection alone{.when = When::never, .initial = variants[v].name};
+    const double factor = looks[v] / *best;
+    cases.push_back({prefix + "pure " + variants[v].name, "ms",
+                     [&there, &kernel, alone, n = times_of(looks[v], quick ? 25 : 100)] {
+                       return from_nothing(there, kernel, alone, n).first;
+                     },
+                     factor <= hopeless              ? 0
+                     : quick || factor > beyond_hope ? 1
+                                                     : 3});
   }
-  const auto name_at = [&](auto place) {
-    return workload.variants[static_cast<std::size_t>(place - first_look.begin())].name;
-  };
-  const auto best = std::min_element(first_look.begin(), first_look.end());
-  const auto worst = std::max_element(first_look.begin(), first_look.end());
   const int times = times_of(*best);
-  runs.run({.when = When::once}, times);
-  const double build_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin_builds).count();
-  const std::size_t variants = cases.size();
+  from_nothing(there, kernel, {.when = When::once}, times);  // builds what only choosing needs
   std::vector<std::string> choices;
+  const std::size_t heddle = cases.size();
   cases.push_back({prefix + "Heddle", "ms", [&] {
-                     auto [ms, report] = runs.run({.when = When::once}, times);
+                     auto [ms, report] = from_nothing(there, kernel, {.when = When::once}, times);
                      choices.push_back(picked(report));
                      return ms;
                    }});
+  const auto name_at = [&](auto place) { return variants[static_cast<std::size_t>(place - looks.begin())].name; };
   for (const auto& [name, initial] : {std::pair("best", name_at(best)), std::pair("worst", name_at(worst))}) {
     const Selection meanwhile{.when = When::once, .initial = initial, .meanwhile = true};
-    cases.push_back({prefix + "Heddle meanwhile, from the " + name, "ms",
-                     [&runs, meanwhile, times] { return runs.run(meanwhile, times).first; }});
+    cases.push_back(
+        {prefix + "Heddle meanwhile, from the " + name, "ms",
+         [&there, &kernel, meanwhile, times] { return from_nothing(there, kernel, meanwhile, times).first; },
+         quick ? 1 : 0});
   }
+  const std::size_t each = times > 1 ? cases.size() : heddle;
   if (times > 1)
-    cases.push_back({prefix + "Heddle, each launch", "ms",
-                     [&runs, times] { return runs.run({.when = When::always}, times).first; }});
-  std::vector<Row> rows = context.interleave(device, cases, context.options.quick ? 7 : 21);
-  double oracle = rows[0].median;
-  for (std::size_t v = 0; v < variants; ++v) oracle = std::min(oracle, rows[v].median);
+    cases.push_back({prefix + "Heddle, each launch", "ms", [&there, &kernel, times] {
+                       return from_nothing(there, kernel, {.when = When::always}, times).first;
+                     }});
+  const std::size_t settled = cases.size();
+  if (settling) {
+    go_on(there, *settling, {.when = When::once}, launches_to_settle);
+    cases.push_back({prefix + "settled", "ms",
+                     [&there, settling, times] { return go_on(there, *settling, {.when = When::once}, times).first; }});
+  }
+  // Long launches vary less: about three seconds of each case are enough.
+  const int repetitions = quick ? 5 : std::clamp(static_cast<int>(3000 / (times * *best)), 9, 21);
+  std::vector<Row> rows = context.interleave(subject.device.id, cases, repetitions);
+
+  const auto least = [&rows](const std::vector<std::size_t>& of) {
+    double out = rows[of.front()].median;
+    for (std::size_t v : of) out = std::min(out, rows[v].median);
+    return out;
+  };
+  std::vector<std::size_t> pure(variants.size());
+  std::iota(pure.begin(), pure.end(), std::size_t{0});
+  const double oracle = least(pure);
   int right = 0;
   for (const std::string& choice : choices) {
-    for (std::size_t v = 0; v < variants; ++v) {
-      if (workload.variants[v].name == choice && rows[v].median <= tie * oracle) ++right;
+    for (std::size_t v : pure) {
+      if (variants[v].name == choice && rows[v].median <= tie * oracle) ++right;
     }
   }
-  rows.front().build_ms = build_ms;
-  const auto overhead = [&](const char* name, Row row) {
-    for (double* ms : {&row.median, &row.low, &row.high}) *ms = 100 * (*ms / oracle - 1);
-    row.name = prefix + name, row.unit = "%";
-    rows.push_back(row);
-  };
-  overhead(overhead_name, rows[variants]);
-  overhead(each_name, times > 1 ? rows[variants + 3] : rows[variants]);
+  rows.push_back(over(rows[heddle], oracle, prefix + overhead_name));
+  rows.push_back(over(rows[each], oracle, prefix + each_name));
   const double share = 100.0 * right / static_cast<double>(std::max<std::size_t>(1, choices.size()));
-  rows.push_back({prefix + right_name, device, "%", share, share, share, static_cast<int>(choices.size()), 0});
+  rows.push_back(
+      {prefix + right_name, subject.device.id, "%", share, share, share, static_cast<int>(choices.size()), 0});
+  if (there.rival)
+    rows.push_back(over(rows[there.rival->chosen], least(there.rival->among), prefix + there.rival->name));
+  if (settling) {
+    Row gain = rows[settled];
+    const auto of = [&](double ms) { return 100 * (oracle / ms - 1); };
+    gain.median = of(rows[settled].median), gain.low = of(rows[settled].high), gain.high = of(rows[settled].low);
+    gain.name = prefix + gain_name, gain.unit = "%";
+    rows.push_back(gain);
+  }
   return rows;
+}
+
+// At the default size, or at one where launches are long enough; on GPUs, where default sizes are short, at both.
+std::vector<Row> compare(Context& context, const Subject& subject, bool mixed) {
+  Runtime runtime(heddle::Options{.devices = subject.device.id});
+  Kernel kernel = workloads::with_variants(runtime, subject.workload);
+  std::optional<Kernel> settling;
+  if (mixed) settling = workloads::with_variants(runtime, subject.workload);
+  std::optional<There> there;
+  there.emplace(runtime, subject, Size::normal, workloads::make(subject.workload, Size::normal, subject.input, 1));
+  const auto begin_builds = Clock::now();
+  std::vector<double> looks = look_at(*there, kernel, subject, {});
+  const double build_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin_builds).count();
+  std::optional<std::pair<Size, workloads::Instance>> next;
+  if (!context.options.quick) next = longer(*there, subject, *std::min_element(looks.begin(), looks.end()));
+  std::vector<Row> rows;
+  const auto add = [&](const std::string& class_mark) {
+    const auto more = measure(context, subject, *there, kernel, looks, prefix_of(subject, class_mark),
+                              settling ? &*settling : nullptr);
+    rows.insert(rows.end(), more.begin(), more.end());
+  };
+  if (!next) {
+    add(", ");
+  } else {
+    if (subject.device.kind != device::Kind::cpu) add(small_mark);
+    there.reset();  // one of them is enough memory
+    there.emplace(runtime, subject, next->first, std::move(next->second));
+    looks = look_at(*there, kernel, subject, looks);
+    add(fmt::format(", {}, ", to_string(there->size)));
+  }
+  rows.front().build_ms = build_ms;
+  return rows;
+}
+
+// The variants that people wrote, and what a compiler would choose among those that differ in where data lies.
+std::vector<Row> compare_variants(Context& context, const workloads::Workload& workload, const std::string& input,
+                                  const device::Info& device) {
+  kernel::Compiler compiler(kernel::options_of(context.settings));
+  const auto choose = [&](const workloads::Instance& instance) -> std::optional<StaticChoice> {
+    auto found = workloads::choose_placement(compiler, workload, instance);
+    if (!found) core::log_once(core::LogLevel::warn, "no placement heuristic: " + found.failure().what);
+    if (!found || found->variants.empty()) return std::nullopt;
+    return StaticChoice{"placement heuristic", found->variants, found->chosen};
+  };
+  return compare(context, {workload, input, device, choose}, input == mixed_input);
 }
 
 // The orders in which a CPU may go through work-items and the loops of a kernel, as variants; and what a compiler would
 // choose that does not measure.
 std::vector<Row> compare_schedules(Context& context, const workloads::Workload& workload, const std::string& input,
-                                   const std::string& device) {
+                                   const device::Info& device) {
   kernel::Compiler compiler(kernel::options_of(context.settings));
-  const auto instance = workloads::make(workload, workloads::Size::normal, input, 1);
-  const auto found = take(workloads::schedules_of(compiler, workload, instance));
-  if (!found.refused.empty()) throw Failed{{core::FailureKind::unsupported, "no schedules: " + found.refused, ""}};
+  const auto schedules = [&](const workloads::Instance& instance) {
+    auto found = take(workloads::schedules_of(compiler, workload, instance));
+    if (!found.refused.empty()) throw Failed{{core::FailureKind::unsupported, "no schedules: " + found.refused, ""}};
+    return found;
+  };
   workloads::Workload scheduled = workload;
-  scheduled.name += " schedules", scheduled.variants = found.variants;
-  std::vector<Row> rows = compare_variants(context, scheduled, input, device);
-  double oracle = rows[0].median;
-  for (std::size_t v = 0; v < found.variants.size(); ++v) oracle = std::min(oracle, rows[v].median);
-  Row chosen = rows[found.least_strides];
-  for (double* ms : {&chosen.median, &chosen.low, &chosen.high}) *ms = 100 * (*ms / oracle - 1);
-  chosen.name = scheduled.name + (workload.inputs.size() > 1 ? " " + input : "") + ", least strides";
-  chosen.unit = "%", chosen.build_ms = 0;
-  rows.push_back(chosen);
-  return rows;
+  scheduled.name += " schedules";
+  scheduled.variants = schedules(workloads::make(workload, Size::normal, input, 1)).variants;
+  const auto choose = [&](const workloads::Instance& instance) {
+    std::vector<std::size_t> all(scheduled.variants.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return StaticChoice{"least strides", all, schedules(instance).least_strides};
+  };
+  return compare(context, {scheduled, input, device, choose}, false);
 }
 
 // As in DySel's first case study; cutcp is not among them, as its base has 120 orders, which take minutes to build.
@@ -153,18 +317,18 @@ constexpr const char* with_schedules[] = {"sgemm", "kmeans", "spmv_csr", "spmv_j
 std::vector<Shard> shards(Context& context) {
   std::vector<Shard> out;
   for (const auto& device : context.machine.devices) {
+    const device::Info& info = device->info();
     for (const workloads::Workload* w : workloads::all()) {
       if (w->variants.size() < 2) continue;
       const bool scheduled =
-          device->info().kind == device::Kind::cpu &&
+          info.kind == device::Kind::cpu &&
           std::find(std::begin(with_schedules), std::end(with_schedules), w->name) != std::end(with_schedules);
       for (const std::string& input : w->inputs) {
         if (scheduled)
-          out.push_back(
-              {fmt::format("{} {} schedules on {}", w->name, input, device->info().id),
-               [w, input, id = device->info().id](Context& c) { return compare_schedules(c, *w, input, id); }});
-        out.push_back({fmt::format("{} {} on {}", w->name, input, device->info().id),
-                       [w, input, id = device->info().id](Context& c) { return compare_variants(c, *w, input, id); }});
+          out.push_back({fmt::format("{} {} schedules on {}", w->name, input, info.id),
+                         [w, input, info](Context& c) { return compare_schedules(c, *w, input, info); }});
+        out.push_back({fmt::format("{} {} on {}", w->name, input, info.id),
+                       [w, input, info](Context& c) { return compare_variants(c, *w, input, info); }});
       }
     }
   }
@@ -173,20 +337,32 @@ std::vector<Shard> shards(Context& context) {
 
 nlohmann::json summary(const std::vector<Row>& rows) {
   nlohmann::json out;
-  std::map<std::string, std::vector<double>> overheads, each, rights;  // by device
+  struct Figures {
+    std::vector<double> overheads, each, rights, small;  // `small`: those of the overheads
+  };
+  std::map<std::string, Figures> figures;  // by device
   for (const Row& row : rows) {
-    if (row.name.ends_with(overhead_name)) overheads[row.device].push_back(row.median);
-    if (row.name.ends_with(each_name)) each[row.device].push_back(row.median);
-    if (row.name.ends_with(right_name)) rights[row.device].push_back(row.median);
+    Figures& mine = figures[row.device];
+    if (row.name.ends_with(std::string(", ") + overhead_name)) {
+      mine.overheads.push_back(row.median);
+      if (row.name.find(small_mark) != std::string::npos) mine.small.push_back(row.median);
+    }
+    if (row.name.ends_with(each_name)) mine.each.push_back(row.median);
+    if (row.name.ends_with(right_name)) mine.rights.push_back(row.median);
+    if (row.name.ends_with(gain_name)) out[row.device]["mixed_gain_pct"] = row.median;  // of two, the longer launches'
   }
   const auto mean = [](const std::vector<double>& all) {
     return all.empty() ? 0 : std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
   };
-  for (const auto& [device, all] : overheads) {
-    out[device]["worst_overhead_pct"] = *std::max_element(all.begin(), all.end());
-    out[device]["mean_overhead_pct"] = mean(all);
-    out[device]["right_pct"] = mean(rights[device]);
-    out[device]["worst_overhead_always_pct"] = *std::max_element(each[device].begin(), each[device].end());
+  for (const auto& [device, all] : figures) {
+    if (all.overheads.empty()) continue;
+    out[device]["worst_overhead_pct"] = *std::max_element(all.overheads.begin(), all.overheads.end());
+    out[device]["mean_overhead_pct"] = mean(all.overheads);
+    out[device]["right_pct"] = mean(all.rights);
+    out[device]["worst_overhead_always_pct"] = *std::max_element(all.each.begin(), all.each.end());
+    if (all.small.empty()) continue;
+    out[device]["worst_overhead_small_pct"] = *std::max_element(all.small.begin(), all.small.end());
+    out[device]["mean_overhead_small_pct"] = mean(all.small);
   }
   return out;
 }

@@ -33,11 +33,8 @@ kernel void black_scholes(global const float* price, global const float* strike,
 }
 )";
 
-constexpr int elements(Size size) {
-  return size == Size::tiny     ? 10'007    // no multiple of any group
-         : size == Size::normal ? 1 << 22   // 0.15 s on two idle Arm cores
-                                : 1 << 27;  // 2.7 GB
-}
+// Tiny: no multiple of any group. Default: 0.15 s on two idle Arm cores. Large: 2.7 GB.
+constexpr int elements(Size size) { return by_size(size, 10'007, 1 << 22, 1 << 25, 1 << 27); }
 static_assert(fits(elements(Size::large), 5LL * elements(Size::large)));
 
 Instance make(Size size, const std::string&, std::uint64_t seed) {

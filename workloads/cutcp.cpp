@@ -120,8 +120,7 @@ constexpr int points_per_atom = 160;
 
 // Tiny: extents are no multiples of a group or of a bin, and longer than the cut-off reaches.
 constexpr core::Index extents_of(Size size) {
-  if (size == Size::tiny) return {37, 21, 19};
-  return size == Size::normal ? core::Index{64, 64, 48} : core::Index{320, 320, 320};
+  return by_size<core::Index>(size, {37, 21, 19}, {64, 64, 48}, {160, 160, 96}, {320, 320, 320});
 }
 
 constexpr std::int64_t points_of(Size size) {

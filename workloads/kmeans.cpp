@@ -122,9 +122,9 @@ kernel void kmeans_coarse(global const float* feature, global const float* centr
 
 // 34 features are those of Rodinia's input. Tiny: no multiple of a group, nor of the eight centres at a time.
 // Large: 1.1 GB of features.
-constexpr int points_of(Size size) { return size == Size::tiny ? 1'003 : size == Size::normal ? 1 << 17 : 1 << 23; }
+constexpr int points_of(Size size) { return by_size(size, 1'003, 1 << 17, 1 << 19, 1 << 23); }
 constexpr int features_of(Size size) { return size == Size::tiny ? 5 : 34; }
-constexpr int centres_of(Size size) { return size == Size::tiny ? 13 : size == Size::normal ? 20 : 128; }
+constexpr int centres_of(Size size) { return by_size(size, 13, 20, 40, 128); }
 static_assert(fits(1LL * points_of(Size::large) * features_of(Size::large),
                    1LL * points_of(Size::large) * (features_of(Size::large) + 1)));
 static_assert(centres_of(Size::large) * features_of(Size::large) == 4352 && fits_constant(4352));

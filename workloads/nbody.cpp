@@ -68,11 +68,8 @@ kernel void nbody_tiled(global const float4* body, global const float4* velocity
 }
 )";
 
-constexpr int bodies(Size size) {
-  return size == Size::tiny     ? 301      // no multiple of any group
-         : size == Size::normal ? 8192     // 67 million pairs
-                                : 65'536;  // 4.3 billion
-}
+// Tiny: no multiple of any group. Default: 67 million pairs. Large: 4.3 billion.
+constexpr int bodies(Size size) { return by_size(size, 301, 8192, 32'768, 65'536); }
 static_assert(fits(4LL * bodies(Size::large), 16LL * bodies(Size::large)));
 
 Instance make(Size size, const std::string&, std::uint64_t seed) {

@@ -85,11 +85,8 @@ kernel void resample_coarse(global const float* cumulative, global const float* 
 }
 )";
 
-constexpr int particles(Size size) {
-  return size == Size::tiny     ? 2'003   // no multiple of any group
-         : size == Size::normal ? 32'000  // as in the DySel paper: 512 million steps
-                                : 1 << 18;
-}
+// Tiny: no multiple of any group. Default: as in the DySel paper: 512 million steps.
+constexpr int particles(Size size) { return by_size(size, 2'003, 32'000, 96'000, 1 << 18); }
 static_assert(fits(particles(Size::large), 6LL * particles(Size::large)));
 
 Instance make(Size size, const std::string&, std::uint64_t seed) {

@@ -45,11 +45,8 @@ kernel void reduce_serial(global const float* in, global float* partial, int n) 
 }
 )";
 
-constexpr int elements(Size size) {
-  return size == Size::tiny     ? 10'007    // no multiple of a block
-         : size == Size::normal ? 1 << 24   // as vector_add
-                                : 1 << 29;  // 2 GB
-}
+// Tiny: no multiple of a block. Default: as vector_add. Large: 2 GB.
+constexpr int elements(Size size) { return by_size(size, 10'007, 1 << 24, 1 << 27, 1 << 29); }
 static_assert(fits(elements(Size::large), elements(Size::large) + elements(Size::large) / block));
 
 Instance make(Size size, const std::string&, std::uint64_t seed) {

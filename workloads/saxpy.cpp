@@ -12,11 +12,8 @@ kernel void saxpy(float a, global const float* x, global float* y, int n) {
 }
 )";
 
-constexpr int elements(Size size) {
-  return size == Size::tiny     ? 10'007    // no multiple of any group
-         : size == Size::normal ? 1 << 24   // as vector_add
-                                : 1 << 28;  // 2 GB
-}
+// Tiny: no multiple of any group. Default: as vector_add. Large: 2 GB.
+constexpr int elements(Size size) { return by_size(size, 10'007, 1 << 24, 1 << 26, 1 << 28); }
 static_assert(fits(elements(Size::large), 2LL * elements(Size::large)));
 
 Instance make(Size size, const std::string&, std::uint64_t seed) {

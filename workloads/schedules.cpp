@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/schedule.hpp"
+#include "workloads/analysed.hpp"
 
 namespace heddle::workloads {
 
@@ -11,33 +12,19 @@ core::Result<Schedules> schedules_of(kernel::Compiler& compiler, const Workload&
                                      const kernel::Target& target, std::optional<core::Index> tile) {
   const core::Variant& base = workload.variants.front();
   const core::Index points = tile.value_or(base.group);
-  const kernel::Source source{base.source, base.options, target};
-  auto known = compiler.analyse(source);
+  auto known = analyse_base(compiler, workload, instance, target, points);
   if (!known) return known.failure();
-  const auto& kernels = known->facts.kernels;
-  const auto facts = std::find_if(kernels.begin(), kernels.end(), [&](const auto& k) { return k.name == base.entry; });
-  if (facts == kernels.end()) return core::Failure{core::FailureKind::unsupported, "no facts of " + base.entry, ""};
   Schedules out;
-  out.refused = facts->nest.refused;
+  out.refused = known->facts.nest.refused;
   if (out.refused.empty() && base.footprint.points != base.group) out.refused = "its points are no work-items";
   if (!out.refused.empty()) return out;
-
-  core::Grid grid;
-  grid.local = points;
-  std::vector<std::vector<std::byte>> scalars;
-  for (const Argument& a : instance.arguments) scalars.push_back(a.scalar ? a.bytes : std::vector<std::byte>{});
-  for (int d = 0; d < 3; ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    grid.groups[i] = (instance.space.extent(d) + points[i] - 1) / points[i];
-    if (instance.space.extent(d) > 1) grid.dimensions = d + 1;
-  }
-  const auto orders = core::orders_of(facts->nest);
-  const std::string least = core::order_of_least_strides(*facts, grid, scalars);
+  const auto orders = core::orders_of(known->facts.nest);
+  const std::string least = core::order_of_least_strides(known->facts, known->grid, known->scalars);
   out.least_strides = static_cast<std::size_t>(std::find(orders.begin(), orders.end(), least) - orders.begin());
 
   std::vector<std::string> forms;
   for (const std::string& order : orders) forms.push_back(core::form_name({base.entry, order, points}));
-  auto rewritten = compiler.analyse(source, forms);
+  auto rewritten = compiler.analyse({base.source, base.options, target}, forms);
   if (!rewritten) return rewritten.failure();
   for (std::size_t i = 0; i < orders.size(); ++i) {
     const kernel::Form& form = rewritten->forms.at(forms[i]);

@@ -98,9 +98,9 @@ kernel void sgemm_tall(global const float* a, global const float* b, global floa
 )";
 
 // Tiny: one tile of the coarsened variant down and two across fit, and all edges are left over.
-constexpr int rows_of(Size size) { return size == Size::tiny ? 77 : size == Size::normal ? 512 : 4096; }
-constexpr int columns_of(Size size) { return size == Size::tiny ? 131 : size == Size::normal ? 768 : 4096; }
-constexpr int terms_of(Size size) { return size == Size::tiny ? 45 : size == Size::normal ? 640 : 4096; }
+constexpr int rows_of(Size size) { return by_size(size, 77, 512, 1024, 4096); }
+constexpr int columns_of(Size size) { return by_size(size, 131, 768, 1536, 4096); }
+constexpr int terms_of(Size size) { return by_size(size, 45, 640, 1280, 4096); }
 static_assert(fits(1LL * terms_of(Size::large) * columns_of(Size::large),
                    3LL * terms_of(Size::large) * columns_of(Size::large)));
 

@@ -27,8 +27,8 @@ kernel void sobel(global const float* in, global float* out, int width, int heig
 )";
 
 // Tiny: no multiples of a group; large: 1 GB each way.
-constexpr int width_of(Size size) { return size == Size::tiny ? 157 : size == Size::normal ? 4096 : 16384; }
-constexpr int height_of(Size size) { return size == Size::tiny ? 93 : size == Size::normal ? 4096 : 16384; }
+constexpr int width_of(Size size) { return by_size(size, 157, 4096, 8192, 16384); }
+constexpr int height_of(Size size) { return by_size(size, 93, 4096, 8192, 16384); }
 static_assert(fits(1LL * width_of(Size::large) * height_of(Size::large),
                    2LL * width_of(Size::large) * height_of(Size::large)));
 

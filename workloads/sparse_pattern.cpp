@@ -44,21 +44,33 @@ SparsePattern diagonal_pattern(int rows) {
   return out;
 }
 
-// Rows of at least l elements are as frequent as 4 / l: most have 4 to 8, a few have thousands. Elements are spread
-// over the row, one somewhere in each equal part of it.
+// Elements are spread over the row, one somewhere in each equal part of it.
+void add_row(SparsePattern& to, int length, int rows, std::mt19937_64& random) {
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::int64_t begin = i * rows / length, end = (i + 1) * rows / length;
+    const std::uint64_t place = random() % static_cast<std::uint64_t>(end - begin);
+    to.column.push_back(static_cast<std::int32_t>(begin + static_cast<std::int64_t>(place)));
+  }
+  to.row_start.push_back(static_cast<std::int32_t>(to.column.size()));
+}
+
+// Rows of at least l elements are as frequent as 4 / l: most have 4 to 8, a few have thousands.
 SparsePattern power_law_pattern(int rows, std::mt19937_64& random) {
   const int longest = std::min(rows / 16, longest_row);
   SparsePattern out;
   for (int row = 0; row < rows; ++row) {
     const double u = static_cast<double>((random() >> 11) + 1) * 0x1p-53;  // in (0, 1]
-    const int length = static_cast<int>(std::min<double>(4 / u, longest));
-    for (std::int64_t i = 0; i < length; ++i) {
-      const std::int64_t begin = i * rows / length, end = (i + 1) * rows / length;
-      const std::uint64_t place = random() % static_cast<std::uint64_t>(end - begin);
-      out.column.push_back(static_cast<std::int32_t>(begin + static_cast<std::int64_t>(place)));
-    }
-    out.row_start.push_back(static_cast<std::int32_t>(out.column.size()));
+    add_row(out, static_cast<int>(std::min<double>(4 / u, longest)), rows, random);
   }
+  return out;
+}
+
+// Short rows want few work-items, long ones many: no variant need be the best for both halves.
+SparsePattern two_kinds_pattern(int rows, std::mt19937_64& random) {
+  const int longest = std::min(rows / 16, long_row);
+  SparsePattern out;
+  for (int row = 0; row < rows; ++row)
+    add_row(out, row < rows / 2 ? 2 + static_cast<int>(random() % 7) : longest, rows, random);
   return out;
 }
 
@@ -67,6 +79,7 @@ SparsePattern power_law_pattern(int rows, std::mt19937_64& random) {
 SparsePattern sparse_pattern(Size size, std::string_view input, std::mt19937_64& random) {
   const int rows = sparse_rows(size, input);
   if (input == "random") return random_pattern(rows, random);
+  if (input == "two_kinds") return two_kinds_pattern(rows, random);
   return input == "diagonal" ? diagonal_pattern(rows) : power_law_pattern(rows, random);
 }
 

@@ -104,7 +104,7 @@ kernel void spmv_coarse(global const int* row_start, global const int* column, g
 constexpr bool large_fits(std::string_view input) {
   return fits(most_elements(input), 2 * most_elements(input) + 3LL * sparse_rows(Size::large, input));
 }
-static_assert(large_fits("random") && large_fits("diagonal") && large_fits("power_law"));
+static_assert(large_fits("random") && large_fits("diagonal") && large_fits("power_law") && large_fits("two_kinds"));
 
 Instance make(Size size, const std::string& input, std::uint64_t seed) {
   const int rows = sparse_rows(size, input);
@@ -149,7 +149,7 @@ void reference(Instance& instance) {
 const Workload spmv_csr{
     .name = "spmv_csr",
     .what = "y = a x for a sparse matrix a in compressed rows",
-    .inputs = {"random", "diagonal", "power_law"},
+    .inputs = {"random", "diagonal", "power_law", "two_kinds"},
     .variants = {{.name = "scalar",
                   .source = scalar_source,
                   .entry = "spmv_scalar",

@@ -152,8 +152,8 @@ kernel void stencil_coarse_x(global const float* in, global float* out, float ce
 )";
 
 // Tiny: one box of the tiled_coarse variant fits along x and z, and all edges are left over. Large: 1 GB each way.
-constexpr int width_of(Size size) { return size == Size::tiny ? 70 : size == Size::normal ? 256 : 1024; }
-constexpr int height_of(Size size) { return size == Size::tiny ? 13 : size == Size::normal ? 256 : 1024; }
+constexpr int width_of(Size size) { return by_size(size, 70, 256, 512, 1024); }
+constexpr int height_of(Size size) { return by_size(size, 13, 256, 512, 1024); }
 constexpr int depth_of(Size size) { return size == Size::tiny ? 67 : 256; }
 static_assert(fits(1LL * width_of(Size::large) * height_of(Size::large) * depth_of(Size::large),
                    2LL * width_of(Size::large) * height_of(Size::large) * depth_of(Size::large)));

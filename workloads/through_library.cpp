@@ -3,8 +3,8 @@
 
 namespace heddle::workloads {
 
-InLibrary::InLibrary(Runtime& runtime, const Instance& instance) : runtime_(runtime), instance_(instance) {
-  for (const Argument& a : instance_.arguments) {
+InLibrary::InLibrary(Runtime& runtime, Instance instance) : runtime_(runtime), instance_(std::move(instance)) {
+  for (Argument& a : instance_.arguments) {
     if (a.scalar) {
       arguments_.emplace_back(a.bytes);
       continue;
@@ -12,6 +12,7 @@ InLibrary::InLibrary(Runtime& runtime, const Instance& instance) : runtime_(runt
     buffers_.push_back(runtime.buffer<std::byte>(a.bytes.size()));
     buffers_.back().write(a.bytes);
     arguments_.emplace_back(buffers_.back().argument());
+    std::vector<std::byte>().swap(a.bytes);
   }
 }
 

@@ -13,14 +13,14 @@ namespace heddle::workloads {
 // An instance in buffers of a runtime.
 class InLibrary {
  public:
-  InLibrary(Runtime& runtime, const Instance& instance);
+  InLibrary(Runtime& runtime, Instance instance);
 
   Launch launch(const Kernel& kernel, const Grid& grid) const { return runtime_.launch_all(kernel, grid, arguments_); }
   Instance result();  // waits for it
 
  private:
   Runtime& runtime_;
-  Instance instance_;
+  Instance instance_;  // its arrays are in the buffers alone
   std::vector<Buffer<std::byte>> buffers_;
   std::vector<detail::Argument> arguments_;
 };

@@ -33,8 +33,8 @@ kernel void transpose_tiled(global const float* in, global float* out, int rows,
 )";
 
 // Of the input. Tiny: no multiple of a tile, and not square; large: 1 GB each way.
-constexpr int rows_of(Size size) { return size == Size::tiny ? 131 : size == Size::normal ? 4096 : 16384; }
-constexpr int columns_of(Size size) { return size == Size::tiny ? 77 : size == Size::normal ? 2048 : 16384; }
+constexpr int rows_of(Size size) { return by_size(size, 131, 4096, 8192, 16384); }
+constexpr int columns_of(Size size) { return by_size(size, 77, 2048, 8192, 16384); }
 static_assert(fits(1LL * rows_of(Size::large) * columns_of(Size::large),
                    2LL * rows_of(Size::large) * columns_of(Size::large)));
 

@@ -16,11 +16,8 @@ kernel void vector_add_full(global const float* a, global const float* b, global
 }
 )";
 
-constexpr int elements(Size size) {
-  return size == Size::tiny     ? 10'007    // no multiple of any group
-         : size == Size::normal ? 1 << 24   // 3 to 6 ms on two idle Arm cores
-                                : 1 << 26;  // 0.8 GB
-}
+// Tiny: no multiple of any group. Default: 3 to 6 ms on two idle Arm cores. Large: 0.8 GB.
+constexpr int elements(Size size) { return by_size(size, 10'007, 1 << 24, 1 << 25, 1 << 26); }
 static_assert(fits(elements(Size::large), 3LL * elements(Size::large)));
 
 Instance make(Size size, const std::string&, std::uint64_t seed) {

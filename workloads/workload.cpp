@@ -65,13 +65,13 @@ Mismatch mismatch(const Argument& expected, const Argument& actual, const Tolera
 
 }  // namespace
 
-const char* to_string(Size size) { return size == Size::tiny ? "tiny" : size == Size::normal ? "default" : "large"; }
+const char* to_string(Size size) { return by_size(size, "tiny", "default", "medium", "large"); }
 
 Size parse_size(const std::string& text) {
-  for (Size size : {Size::tiny, Size::normal, Size::large}) {
+  for (Size size : {Size::tiny, Size::normal, Size::medium, Size::large}) {
     if (text == to_string(size)) return size;
   }
-  throw core::UsageError("size '" + text + "': tiny, default or large expected");
+  throw core::UsageError("size '" + text + "': tiny, default, medium or large expected");
 }
 
 Instance make(const Workload& workload, Size size, const std::string& input, std::uint64_t seed) {

@@ -20,11 +20,18 @@ namespace heddle::workloads {
 enum class Size {
   tiny,
   normal,
+  medium,
   large
 };  // tiny: milliseconds on one core, for tests; normal is called "default" to people
 
+// One of four, one for each size.
+template <class T>
+constexpr T by_size(Size size, T tiny, T normal, T medium, T large) {
+  return size == Size::tiny ? tiny : size == Size::normal ? normal : size == Size::medium ? medium : large;
+}
+
 const char* to_string(Size);
-Size parse_size(const std::string& text);  // UsageError for anything but tiny, default, large
+Size parse_size(const std::string& text);  // UsageError for anything but tiny, default, medium, large
 
 enum class Element { f32, i32, u32, u8 };
 

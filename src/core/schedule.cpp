@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/launch_values.hpp"
+#include "core/strides.hpp"
 
 namespace heddle::core {
 
@@ -15,8 +15,6 @@ constexpr const char* dimension_names = "xyz";
 
 // A page: where an address is data, the next one is as far away as any that the machine has to look up anew.
 constexpr double unknown_stride = 4096;
-// Rows of sparse matrices and lists of neighbours are some dozens long.
-constexpr double unknown_trips = 32;
 
 // The places in facts.loops of a nest's loops. They are told apart by nothing but their nesting: where a loop is not
 // the only one in its place, it and those inside it have none.
@@ -33,67 +31,6 @@ std::vector<int> loops_of_nest(const KernelFacts& facts) {
   }
   return out;
 }
-
-// How far addresses move when one variable of LaunchValues makes a step, in the launch's first group. This is no proof:
-// what may wrap is taken not to.
-class Strides {
- public:
-  Strides(const KernelFacts& facts, const Grid& grid, const std::vector<std::vector<std::byte>>& scalars)
-      : facts_(facts), values_(facts, grid, scalars), ranges_(values_.ranges_of({{0, 0, 0}, {1, 1, 1}})) {}
-
-  double trips(int loop) const {
-    const auto& range = ranges_[static_cast<std::size_t>(LaunchValues::loop_variable + loop)];
-    return range ? static_cast<double>(range->high) + 1 : unknown_trips;
-  }
-
-  std::optional<double> of(const Polynomial& polynomial, int variable) const {
-    double out = 0;
-    for (const Term& term : polynomial) {
-      double factor = static_cast<double>(term.coefficient);
-      std::optional<double> step = 0;
-      int moving = 0;
-      for (int s : term.symbols) {
-        const auto mine = of_symbol(s, variable);
-        if (!mine || *mine != 0) {
-          step = mine, ++moving;
-          continue;
-        }
-        const auto value = values_.linear({{1, {s}}}, ranges_);
-        factor *= value && value->terms.empty() ? static_cast<double>(value->constant) : std::nan("");
-      }
-      if (moving == 0) continue;
-      if (!step || moving > 1 || std::isnan(factor)) return std::nullopt;
-      out += factor * *step;
-    }
-    return out;
-  }
-
- private:
-  std::optional<double> of_symbol(int number, int variable) const {
-    const Symbol& symbol = facts_.symbols[static_cast<std::size_t>(number)];
-    if (const auto form = values_.linear({{1, {number}}}, ranges_))
-      return static_cast<double>(form->coefficient(variable));
-    if (symbol.kind == SymbolKind::opaque) {
-      if (!symbol.loaded_from) return std::nullopt;
-      for (int s : *symbol.loaded_from) {
-        if (of_symbol(s, variable) != 0.0) return std::nullopt;
-      }
-      return 0;
-    }
-    if (symbol.kind != SymbolKind::function) return 0;
-    const Function& function = facts_.functions[static_cast<std::size_t>(symbol.index)];
-    if (function.kind == FunctionKind::wrap_signed || function.kind == FunctionKind::wrap_unsigned)
-      return of(function.operands[0], variable);
-    for (const Polynomial& operand : function.operands) {
-      if (of(operand, variable) != 0.0) return std::nullopt;
-    }
-    return 0;
-  }
-
-  const KernelFacts& facts_;
-  const LaunchValues values_;
-  const Ranges ranges_;
-};
 
 struct Turn {  // of one loop around an access
   double count = 1;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/errors.hpp"
 #include "test/temporary_folder.hpp"
 
 namespace heddle::bench {
@@ -54,6 +55,24 @@ TEST_F(Frame, InterleavesAndRotates) {
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[1].median, 2);
   EXPECT_EQ(rows[1].samples, 3);
+}
+
+TEST_F(Frame, FewerSamplesAreSpreadOverAllRounds) {
+  std::string order;
+  Context context{machine, settings, options};
+  const auto rows = context.interleave("d",
+                                       {{"a", "ms", [&] { return order += 'a', 1.0; }},
+                                        {"b", "ms", [&] { return order += 'b', 2.0; }, 2},
+                                        {"c", "ms", [&] { return order += 'c', 3.0; }, 9}},
+                                       4);
+  EXPECT_EQ(order,
+            "ac"
+            "bca"
+            "ca"
+            "abc");
+  EXPECT_EQ(rows[0].samples, 4);
+  EXPECT_EQ(rows[1].samples, 2);
+  EXPECT_EQ(rows[2].samples, 4);  // never more than there are rounds
 }
 
 Suite suite_of(std::vector<std::string>& ran, const std::string& fails, const std::string& interrupts) {
@@ -121,6 +140,44 @@ TEST_F(Frame, ARunOfSomethingElseIsNotResumed) {
   std::vector<std::string> ran;
   run(suite_of(ran, "", ""), context);
   EXPECT_EQ(ran.size(), 3u);
+}
+
+TEST_F(Frame, OnlyWhatIsAskedForRuns) {
+  Context context{machine, settings, options};
+  std::vector<std::string> ran;
+  options.only = "t";
+  const Outcome outcome = run(suite_of(ran, "", ""), context);
+  EXPECT_EQ(ran, (std::vector<std::string>{"two", "three"}));
+  EXPECT_EQ(outcome.document.at("only"), "t");
+  EXPECT_EQ(outcome.document.at("summary").at("count"), 2);
+  options.only = "four";
+  try {
+    run(suite_of(ran, "", ""), context);
+    FAIL() << "UsageError expected";
+  } catch (const core::UsageError& e) {
+    EXPECT_STREQ(e.what(), "no part of suite 'test' has 'four' in its name; there are: one, two, three");
+  }
+}
+
+// A part of an interrupted run can be had first, and the rest goes on from there.
+TEST_F(Frame, APartOfAnInterruptedRunIsPartOfIt) {
+  TemporaryFolder folder;
+  options.partial = folder.path("x.partial");
+  Context context{machine, settings, options};
+  std::vector<std::string> ran;
+  run(suite_of(ran, "", "two"), context);
+  options.resume = true, options.only = "three";
+  ran.clear();
+  const Outcome part = run(suite_of(ran, "", ""), context);
+  EXPECT_EQ(ran, std::vector<std::string>{"three"});
+  EXPECT_EQ(part.rows.size(), 1u);
+  EXPECT_TRUE(part.others_kept);
+  options.only = "";
+  ran.clear();
+  const Outcome all = run(suite_of(ran, "", ""), context);
+  EXPECT_EQ(ran, std::vector<std::string>{"two"});
+  EXPECT_EQ(all.rows.size(), 3u);
+  EXPECT_FALSE(all.others_kept);
 }
 
 TEST_F(Frame, AFailedShardIsNamedAndTheOthersGoOn) {

@@ -98,6 +98,8 @@ expect 2 "no suite 'nosuch'; there are: " "$heddle" bench nosuch
 expect 2 'cannot be written' "$heddle" bench device --quick --json /proc/nowhere/x.json
 expect 2 'is a folder' "$heddle" bench device --quick --json "$work"
 expect 2 'resume needs' env HEDDLE_CACHE=off "$heddle" bench device --resume
+expect 2 "no part of suite 'device' has 'nosuch' in its name; there are: " "$heddle" bench device --quick --only nosuch --json "$work/only.json"
+[ ! -e "$work/only.json.partial" ] || { echo "a partial result of nothing stays"; failures=$((failures + 1)); }
 expect 2 'source checkout' "$heddle" test
 
 # A program that is run has its own words, exit code, signals and streams; its options are not ours.

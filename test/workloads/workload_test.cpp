@@ -291,9 +291,10 @@ TEST_P(EveryWorkload, IsTheSameOnEveryMachine) {
       {"saxpy random", 0x75bb2ece2e2dd4c8},           {"sgemm random", 0xd4478ba64bd84dfa},
       {"sobel random", 0x328a74b87d3f9d3c},           {"spmv_csr diagonal", 0x1de5d2d30a11eaf3},
       {"spmv_csr power_law", 0x4fbcdadf200b89d7},     {"spmv_csr random", 0x5c031fa37f1a4b8f},
-      {"spmv_jds diagonal", 0x2fffae122e391bbe},      {"spmv_jds power_law", 0x7c0d517791e964a1},
-      {"spmv_jds random", 0x4231d4e3d6ac087d},        {"stencil random", 0x91a3ed692ae3a516},
-      {"transpose random", 0xcfdae00d7d433502},       {"vector_add random", 0xa15f5e8e9ef0e6bb},
+      {"spmv_csr two_kinds", 0x007f1c390f04a799},     {"spmv_jds diagonal", 0x2fffae122e391bbe},
+      {"spmv_jds power_law", 0x7c0d517791e964a1},     {"spmv_jds random", 0x4231d4e3d6ac087d},
+      {"stencil random", 0x91a3ed692ae3a516},         {"transpose random", 0xcfdae00d7d433502},
+      {"vector_add random", 0xa15f5e8e9ef0e6bb},
   };
   const std::string name = workload().name + " " + GetParam().input;
   const auto known = hashes.find(name);
@@ -352,7 +353,7 @@ TEST(Uniform, StaysBelowItsEnd) {
 }
 
 TEST(Workloads, ParseSizesAsTheyArePrinted) {
-  for (Size size : {Size::tiny, Size::normal, Size::large}) EXPECT_EQ(parse_size(to_string(size)), size);
+  for (Size size : {Size::tiny, Size::normal, Size::medium, Size::large}) EXPECT_EQ(parse_size(to_string(size)), size);
   EXPECT_THROW(parse_size("huge"), core::UsageError);
 }
 
@@ -421,7 +422,7 @@ TEST(Readme, ListsTheInputsAndTinySizes) {
     }
   }
   for (auto& cells : rows_of_table("| name | points | inputs |")) {
-    ASSERT_EQ(cells.size(), 7u) << fmt::format("{}", fmt::join(cells, " | "));
+    ASSERT_EQ(cells.size(), 8u) << fmt::format("{}", fmt::join(cells, " | "));
     cells[2] = cells[2].substr(0, cells[2].find(" ("));
     std::erase(cells[3], ',');
     written.push_back(fmt::format("{} | {} | {}", cells[0], cells[2], cells[3]));
@@ -626,6 +627,26 @@ TEST(SpmvCsr, HasAFewLongRowsUnderThePowerLaw) {
   std::sort(length.begin(), length.end());
   EXPECT_LE(length[length.size() / 2], 8);  // half of them by the definition, give or take
   EXPECT_GE(length.back(), 50);
+}
+
+TEST(SpmvCsr, HasShortRowsThenLongOnesWhereThereAreTwoKinds) {
+  for (const Size size : {Size::tiny, Size::normal}) {
+    Instance instance = make(find("spmv_csr"), size, "two_kinds", seed);
+    const auto start = argument(instance, "row_start").as<std::int32_t>();
+    const std::size_t rows = start.size() - 1;
+    std::map<int, int> lengths;  // of the short ones
+    for (std::size_t row = 0; row < rows; ++row) {
+      const int length = start[row + 1] - start[row];
+      if (row < rows / 2)
+        ++lengths[length];
+      else
+        ASSERT_EQ(length, size == Size::tiny ? 62 : 512) << row;
+    }
+    EXPECT_EQ(lengths.begin()->first, 2);
+    EXPECT_EQ(lengths.rbegin()->first, 8);
+    // Each of the seven lengths as often as any other: of tiny ones 71 times, and five standard deviations are 39.
+    for (const auto& [length, count] : lengths) EXPECT_GT(count, static_cast<double>(rows) / 2 / 7 - 39) << length;
+  }
 }
 
 TEST(SpmvCsr, AgreesWithAProductComputedByHand) {

@@ -43,6 +43,8 @@ void run_suite(const std::string& name, bench::Options options, const Environmen
   if (!options.json.empty()) {
     options.partial = options.json + ".partial";
     if (!std::ofstream(options.partial, std::ios::app)) throw core::UsageError(options.json + " cannot be written");
+    std::error_code ignored;
+    if (std::filesystem::is_empty(options.partial, ignored)) std::filesystem::remove(options.partial, ignored);
   } else if (!environment.settings.cache.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(environment.settings.cache, ignored);
@@ -60,7 +62,8 @@ void run_suite(const std::string& name, bench::Options options, const Environmen
   }
   if (!options.json.empty()) write_file(options.json, outcome.document.dump(2) + "\n");
   std::error_code ignored;
-  if (!options.partial.empty()) std::filesystem::remove(options.partial, ignored);  // all of it is in the result now
+  if (!options.partial.empty() && !outcome.others_kept)
+    std::filesystem::remove(options.partial, ignored);  // all of it is in the result now
   if (!outcome.problems.empty()) environment.exit_code = 1;
 }
 
@@ -76,6 +79,8 @@ void add_bench_command(CLI::App& app, const Environment& environment) {
   command->add_option("suite", *name, "Which suite")->required();
   command->add_option("--json", options->json, "Write the result to this file");
   command->add_flag("--quick", options->quick, "Fewer repetitions: about a minute on two cores");
+  command->add_option("--only", options->only, "Only parts of the suite with this text in their names")
+      ->type_name("TEXT");
   command->add_flag("--resume", options->resume, "Go on with an interrupted run of the same suite on the same devices");
   command->callback([=] { run_suite(*name, *options, environment); });
 }

@@ -169,7 +169,7 @@ void add_demo_command(CLI::App& app, const Environment& environment) {
       "the host reference. '-': that variant cannot be cut yet, or does not fit that size.");
   auto choice = std::make_shared<Choice>();
   command->add_option("workloads", choice->workloads, "Only these workloads (default: all)");
-  command->add_option("--size", choice->size, "tiny, default or large")->capture_default_str();
+  command->add_option("--size", choice->size, "tiny, default, medium or large")->capture_default_str();
   command->add_option("--slices", choice->slices, "Slices of a launch")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
