@@ -5,6 +5,7 @@
 
 namespace heddle::bench {
 
+Suite clock_suite();
 Suite device_suite();
 Suite dropin_suite();
 Suite engine_suite();

@@ -147,6 +147,12 @@ core::Result<core::Nanoseconds> OnDevice::run_all(const std::vector<Piece>& piec
   return took;
 }
 
+core::Status OnDevice::read(std::size_t argument, std::span<std::byte> to) {
+  auto copied = queue_->copy_out(to, *std::get<device::BufferArgument>(arguments_[argument]).buffer, 0);
+  if (!copied) return copied.failure();
+  return (*copied)->wait();
+}
+
 core::Result<std::optional<std::string>> OnDevice::check(const Instance& expected) {
   Instance actual = instance_;
   std::size_t next = 0;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ class OnDevice {
   core::Result<core::Sample> run(const Piece& piece, const device::Clock& clock);  // and waits
   // Queues all pieces, then waits once: what slicing costs.
   core::Result<core::Nanoseconds> run_all(const std::vector<Piece>& pieces);
+  core::Status read(std::size_t argument, std::span<std::byte> to);  // the begin of an array
   // Reads the arrays back and compares, also what lies behind their ends; a line that says what is wrong, or nothing.
   core::Result<std::optional<std::string>> check(const Instance& expected);
 

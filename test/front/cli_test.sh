@@ -51,6 +51,7 @@ expect 0 'writes  out\[x\] where x < n' "$heddle" analyze "$work/k.cl"
 expect 0 'can be cut: in box form' "$heddle" analyze "$work/k.cl"
 expect 0 'heddle_base' "$heddle" analyze "$work/k.cl" --emit box
 expect 0 'heddle_begin0' "$heddle" analyze "$work/k.cl" --emit window
+expect 0 'heddle_clock' "$heddle" analyze "$work/k.cl" --emit clock
 expect 0 'heddle_first_x' "$heddle" analyze - --emit schedule:k:x:4x1x1 <<<'kernel void k(global int* o) { o[get_global_id(0)] = 1; }'
 expect 0 'schedule of least strides: yx' "$heddle" analyze - <<<'kernel void k(global int* o) { o[get_global_id(1) * 99 + get_global_id(0)] = 1; }'
 expect 1 'no schedules: it asks for get_local_id' "$heddle" analyze - --emit schedule:k:x:4x1x1 <<<'kernel void k(global int* o) { o[get_local_id(0)] = 1; }'
@@ -92,6 +93,8 @@ json "$work/trace.json" '{"slice", "transfer", "build"} <= {e.get("cat") for e i
 
 "$heddle" bench overhead --quick --json "$work/overhead.json" >/dev/null || failures=$((failures + 1))
 json "$work/overhead.json" 'd["suite"] == "overhead" and len(d["rows"]) > 0 and d["summary"]["trace_event_ns"] > 0'
+"$heddle" bench clock --quick --json "$work/clock.json" >/dev/null || failures=$((failures + 1))
+json "$work/clock.json" 'd["problems"] == [] and all(s["spread_pct"] for s in d["summary"].values()) and any("in kernel" in r["name"] and r["median"] > 0 for r in d["rows"])'
 "$heddle" bench dropin --quick --json "$work/dropin.json" >/dev/null || failures=$((failures + 1))
 json "$work/dropin.json" '{"launch_overhead_us", "chain_ratio", "transfer_ratio", "threads_ratio"} <= d["summary"].keys()'
 expect 2 "no suite 'nosuch'; there are: " "$heddle" bench nosuch

@@ -5,6 +5,7 @@
 
 #include "engine/target.hpp"
 #include "test/kernel/on_device.hpp"
+#include "test/kernel/shared_compiler.hpp"
 #include "workloads/workload.hpp"
 
 namespace heddle::kernel {
@@ -44,6 +45,15 @@ inline std::vector<Case> all_cases() {
   if (const char* folder = std::getenv("HEDDLE_TEST_CASES")) return cases_in(folder);  // one's own instead
   std::vector<Case> out = cases_in(HEDDLE_TEST_DATA "/cases");
   for (Case& c : workload_cases()) out.push_back(std::move(c));
+  return out;
+}
+
+// Halves of a CPU compile alike, and everything here compiles.
+inline std::vector<device::Device*> whole_devices() {
+  std::vector<device::Device*> out;
+  for (device::Device* d : device::every_device()) {
+    if (d->info().parent.empty()) out.push_back(d);
+  }
   return out;
 }
 

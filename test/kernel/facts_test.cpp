@@ -1,22 +1,17 @@
 // Every .cl file says what must come out.
 #include <gtest/gtest.h>
 
-#include "kernel/compiler.hpp"
+#include "test/kernel/shared_compiler.hpp"
 #include "test/kernel/summary.hpp"
 
 namespace heddle::kernel {
 namespace {
 
-Compiler& compiler() {
-  static Compiler one(Options{.program = installed_compiler()});
-  return one;
-}
-
 class EveryCase : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryCase, HasTheFactsThatItSays) {
   const Case& c = GetParam();
-  std::vector<std::string> forms = {"box", "window"};
+  std::vector<std::string> forms = {"box", "window", "clock"};
   for (const auto& [form, text] : c.expected_schedules) forms.push_back(form);
   auto analysis = compiler().analyse({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", {}}, forms, true);
   ASSERT_TRUE(analysis) << analysis.failure().what << "\n" << analysis.failure().log;
@@ -28,7 +23,8 @@ TEST_P(EveryCase, HasTheFactsThatItSays) {
     EXPECT_NE(all.find(text), std::string::npos) << "expected: " << text << "\n" << all;
   for (const std::string& text : c.unexpected)
     EXPECT_EQ(all.find(text), std::string::npos) << "not expected: " << text << "\n" << all;
-  for (const auto& [name, expected] : {std::pair("box", &c.expected_box), std::pair("window", &c.expected_window)}) {
+  for (const auto& [name, expected] : {std::pair("box", &c.expected_box), std::pair("window", &c.expected_window),
+                                       std::pair("clock", &c.expected_clock)}) {
     const Form& form = analysis->forms.at(name);
     for (const std::string& text : *expected)
       EXPECT_NE(form.source.find(text), std::string::npos) << text << "\n" << form.source << form.refused;

@@ -58,8 +58,18 @@ inline core::KernelFacts with_padding(core::KernelFacts facts) {
   return facts;
 }
 
+inline core::NdRange range_of(const core::Grid& grid) {
+  core::NdRange out{grid.offset, {}, grid.local, grid.dimensions};
+  for (std::size_t d = 0; d < 3; ++d) out.global[d] = grid.groups[d] * grid.local[d];
+  return out;
+}
+
 class CaseOnDevice {
  public:
+  // For sources that are given when they are run.
+  CaseOnDevice(device::Device& device, const Case& c)
+      : device_(&device), case_(&c), queue_(device::must(device.open_queue(device::Device::Timing::off))) {}
+
   // Nothing where the device cannot build the original. The window form is built when it is run.
   static std::optional<CaseOnDevice> open(device::Device& device, const Case& c, const Analysis& analysis) {
     const Form& form = analysis.forms.at("box");
@@ -79,16 +89,16 @@ class CaseOnDevice {
   }
 
   Memory run_whole(const core::Grid& grid, const Memory& memory) {
-    core::NdRange range{grid.offset, {}, grid.local, grid.dimensions};
-    for (std::size_t d = 0; d < 3; ++d) range.global[d] = grid.groups[d] * grid.local[d];
-    return run({{whole_.get(), range, {}}}, memory);
+    return run({{whole_.get(), range_of(grid), {}}}, memory);
   }
 
   // Another source in its place, as `range` says.
   Memory run_source(const device::Source& source, const core::NdRange& range, const Memory& memory) {
     const auto program = device::must(device_->build(source));
-    const auto kernel = device::must(program->kernel(case_->entry));
-    return run({{kernel.get(), range, {}}}, memory);
+    return run_kernel(*device::must(program->kernel(case_->entry)), range, memory);
+  }
+  Memory run_kernel(device::Kernel& kernel, const core::NdRange& range, const Memory& memory) {
+    return run({{&kernel, range, {}}}, memory);
   }
 
   Memory run_boxes(const core::Grid& grid, const std::vector<core::Box>& boxes, const Memory& memory) {
@@ -147,9 +157,6 @@ class CaseOnDevice {
     core::NdRange range;
     std::vector<device::Argument> hidden;
   };
-
-  CaseOnDevice(device::Device& device, const Case& c)
-      : device_(&device), case_(&c), queue_(device::must(device.open_queue(device::Device::Timing::off))) {}
 
   static core::Span hull(const core::Touched& touched, core::Bytes size) {
     core::SpanSet all;

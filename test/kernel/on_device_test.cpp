@@ -13,11 +13,6 @@ namespace {
 
 using device::Device;
 
-Compiler& compiler() {
-  static Compiler one(Options{.program = installed_compiler()});
-  return one;
-}
-
 struct Opened {
   Analysis analysis;
   const core::KernelFacts* facts = nullptr;  // of the kernel to launch
@@ -337,15 +332,6 @@ TEST(Workloads, WrittenRangesAreExact) {
   }
   EXPECT_GE(written, 60);
   EXPECT_GE(exact * 10, written * 9);
-}
-
-// Halves of a CPU compile alike, and everything here compiles.
-std::vector<Device*> whole_devices() {
-  std::vector<Device*> out;
-  for (Device* d : device::every_device()) {
-    if (d->info().parent.empty()) out.push_back(d);
-  }
-  return out;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernelc, OnEveryDevice, testing::ValuesIn(whole_devices()), device::device_name);

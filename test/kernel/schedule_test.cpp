@@ -11,18 +11,6 @@ namespace {
 
 using device::Device;
 
-Compiler& compiler() {
-  static Compiler one(Options{.program = installed_compiler()});
-  return one;
-}
-
-Device& whole_device() {
-  for (Device* d : device::every_device()) {
-    if (d->info().parent.empty()) return *d;
-  }
-  throw std::runtime_error("no device");
-}
-
 std::int64_t below(std::int64_t end, std::mt19937_64& random) {
   return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(end));
 }
@@ -57,13 +45,13 @@ core::NdRange range_of(const TiledLaunch& launch, const core::Index& items, cons
 TEST(Schedules, ComputeWhatTheOriginalDoes) {
   const std::uint64_t seed = std::random_device{}();
   std::mt19937_64 random(seed);
-  Device& device = whole_device();
+  Device& device = *whole_devices().at(0);
   int kernels = 0, inside = 0;  // those with dimensions inside of a loop
   for (const Case& c : all_cases()) {
     SCOPED_TRACE(c.name + ", seed " + std::to_string(seed));
     if (c.entry.empty() || c.may_not_build) continue;
     const Source source{c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", target(device)};
-    const Analysis analysis = device::must(compiler().analyse(source, {"box", "window"}));
+    const Analysis analysis = device::must(compiler().analyse(source));
     for (const core::KernelFacts& facts : analysis.facts.kernels) {
       if (facts.name != c.entry || !facts.obstacles.empty()) continue;
       auto orders = core::orders_of(facts.nest);
@@ -74,11 +62,10 @@ TEST(Schedules, ComputeWhatTheOriginalDoes) {
       std::vector<std::string> forms;
       for (const std::string& order : orders) forms.push_back(core::form_name({facts.name, order, launch.tile}));
       const Analysis scheduled = device::must(compiler().analyse(source, forms));
-      auto there = CaseOnDevice::open(device, c, analysis);
-      ASSERT_TRUE(there);
+      CaseOnDevice there(device, c);
       const Memory memory = draw(c, random, true).memory;
-      const Memory whole = there->run_source({source.text, source.options},
-                                             range_of(launch, launch.tile, launch.tile, c.dimensions), memory);
+      const Memory whole = there.run_source({source.text, source.options},
+                                            range_of(launch, launch.tile, launch.tile, c.dimensions), memory);
       for (const std::string& form : forms) {
         SCOPED_TRACE(form);
         const Form& rewritten = scheduled.forms.at(form);
@@ -86,8 +73,8 @@ TEST(Schedules, ComputeWhatTheOriginalDoes) {
           EXPECT_EQ(c.name, "schedule_lists") << rewritten.refused;  // the only one of which some orders cannot be had
           continue;
         }
-        EXPECT_EQ(there->run_source({rewritten.source, scheduled.options},
-                                    range_of(launch, {1, 1, 1}, {1, 1, 1}, c.dimensions), memory),
+        EXPECT_EQ(there.run_source({rewritten.source, scheduled.options},
+                                   range_of(launch, {1, 1, 1}, {1, 1, 1}, c.dimensions), memory),
                   whole)
             << rewritten.source;
       }
@@ -104,7 +91,7 @@ TEST(Schedules, ComputeWhatTheOriginalDoes) {
 // the original.
 TEST(Schedules, AreKernelsLikeOthers) {
   std::mt19937_64 random(5);
-  Device& device = whole_device();
+  Device& device = *whole_devices().at(0);
   int kernels = 0;
   for (const workloads::Workload* w : workloads::all()) {
     const core::Variant& base = w->variants.front();

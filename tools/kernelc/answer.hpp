@@ -5,8 +5,8 @@
 
 namespace heddle::kernelc {
 
-// Request: {"source": text, "options": text, "folder": text, "want": ["facts", "box", "window", "schedule:..."],
-// "pretty": bool,
+// Request: {"source": text, "options": text, "folder": text, "want": ["facts", "box", "window", "clock",
+//           "schedule:..."], "pretty": bool,
 //           "extensions": [names], "macros": {name: value}, "absent_macros": [names], "address_bits": 64}; only
 //           "source" must be there. Source and options, and in the answer forms, options and errors, are bytes as
 //           core/wire_text.hpp has them.

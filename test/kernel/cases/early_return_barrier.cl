@@ -5,6 +5,7 @@
 //! buffer 1024 bytes
 //! int 0 20
 //! expect early: written out exact
+//! expect-clock goto heddle_done
 // Whole groups return before a barrier.
 kernel void early(global const int* in, global int* out, int groups) {
   local int tile[8];
