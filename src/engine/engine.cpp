@@ -314,6 +314,7 @@ void Engine::bind(Launch& launch) {
   launch.remaining = core::BoxSet(launch.space);
   launch.choices.resize(members_.size());
   launch.winners.resize(members_.size());
+  launch.asides.resize(members_.size());
   launch.excluded.resize(members_.size());
   launch.windowed.resize(members_.size());
   std::vector<std::vector<std::byte>> scalars(request.arguments.size());

@@ -158,6 +158,10 @@ class Engine {
   void count_winner(const Slice& slice);
   void watch_winners(Launch& launch);
 
+  // aside.cpp
+  std::shared_ptr<Aside> copy_aside(Launch& launch, const core::Box& box);  // null: cannot be
+  void drop_aside(Slice& slice);  // of the part that it was a probe of, unless others will compute that
+
   // room.cpp
   enum class Placed { yes, later, otherwise };
   struct Leaving {
