@@ -83,6 +83,7 @@ typedef struct {
   int profile;         /* 0: once for each kind of launch, 1: at each launch, -1: never */
   const char* initial; /* variant to begin with; NULL: the first */
   int meanwhile;       /* 1: it begins with the rest while variants are compared */
+  int how;             /* 0: as known of the kernel, 1: own parts, 2: same part, 3: private outputs */
 } heddle_grid;
 
 HEDDLE_API_C heddle_launch* heddle_launch_begin(heddle_runtime* runtime, heddle_kernel* kernel, const heddle_grid* grid,

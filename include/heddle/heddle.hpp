@@ -48,9 +48,13 @@ struct Selection {
     never    // the initial variant does everything
   } when = When::once;
   enum class How {
-    as_known,   // by what is known of the kernel: if all its groups do the same work or not
+    as_known,   // by what is known of the kernel: if all its groups do the same work or not, and what they change
     own_parts,  // each variant computes another part of the launch
-    same_part   // all compute the same part in turn, if nothing is done twice by that
+    same_part,  // all compute the same part in turn; as below where that would do something twice
+    // All compute the same part in turn, one of them for the program, the others on copies of what they change. On
+    // devices that work in the host's memory, if not too much is to be copied; else in parts of their own. Not
+    // together with `meanwhile`.
+    private_outputs
   } how = How::as_known;
   std::string initial;  // variant to begin with; empty: the first
   // The initial variant begins with the rest at once, in small parts, and whoever turns out to be better goes on. Else
@@ -212,6 +216,7 @@ struct Slice {
   std::string variant;                         // empty where the kernel has none
   std::array<std::int64_t, 3> begin, end;      // work-items
   std::chrono::nanoseconds started, finished;  // on the host's steady clock
+  bool repeat = false;                         // to compare variants: its result was there already
 };
 struct Report {
   std::vector<Slice> slices;

@@ -87,6 +87,11 @@ std::vector<std::string> side_effects(const KernelFacts& facts) {
   return out;
 }
 
+bool writes_arguments_alone(const KernelFacts& facts) {
+  return facts.obstacles.empty() && std::none_of(facts.accesses.begin(), facts.accesses.end(),
+                                                 [](const AccessFacts& a) { return writes(a) && a.argument < 0; });
+}
+
 const char* to_string(Merge merge) {
   switch (merge) {
     case Merge::nothing:

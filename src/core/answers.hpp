@@ -24,6 +24,9 @@ bool uniform_work(const KernelFacts& facts);
 // What a kernel does beside writing outputs that it does not read (DySel 3.4), in words; empty: nothing.
 std::vector<std::string> side_effects(const KernelFacts& facts);
 
+// Whether all that a kernel leaves behind is in its arguments: given others, it touches nothing else.
+bool writes_arguments_alone(const KernelFacts& facts);
+
 // How the results of boxes that ran in different memories become one argument.
 enum class Merge {
   nothing,       // it is not written

@@ -11,16 +11,19 @@ namespace heddle::decide {
 
 namespace {
 
+// Whether rivals compute the same parts.
+bool same_parts(const Selection& s) { return s.mode != Mode::fully; }
+
 // Whole footprints, as many as keep every unit equally busy.
 std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points, bool own) {
-  const std::int64_t part = core::volume(s.mode == Mode::hybrid && !own ? s.together : s.rivals[rival].footprint);
+  const std::int64_t part = core::volume(same_parts(s) && !own ? s.together : s.rivals[rival].footprint);
   const std::int64_t one = std::min(part, (std::int64_t{1} << 60) / s.units) * s.units;
   return (std::max(points, one) + one - 1) / one * one;
 }
 
 // Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing.
 std::size_t enough(const Selection& s, const Rival& rival) {
-  if (s.mode == Mode::hybrid && !s.whole) return 2;
+  if (same_parts(s) && !s.whole) return 2;
   const auto mine = cost_of(rival), best = cost_of(s.rivals[best_of(s)]);
   return mine && best && *mine <= close * *best ? 9 : 5;
 }
@@ -42,7 +45,7 @@ void decide_if_clear(Selection& s) {
   // Samples of the same part belong together.
   const std::size_t samples = s.rivals[lead_of(s)].samples.size();
   const auto alike = [&](const Rival& rival) { return !runs(rival) || rival.samples.size() == samples; };
-  if (s.mode == Mode::hybrid && !s.whole && !std::all_of(s.rivals.begin(), s.rivals.end(), alike)) return;
+  if (same_parts(s) && !s.whole && !std::all_of(s.rivals.begin(), s.rivals.end(), alike)) return;
   const std::size_t best = best_of(s);
   const auto cost = cost_of(s.rivals[best]);
   if (!cost) return;
@@ -73,7 +76,7 @@ double best_look(const Selection& s) {
 
 bool is_far_off(const Selection& s, const Rival& rival, std::int64_t points) {
   const bool in_short = too_short(s, best_look(s) * static_cast<double>(points));
-  const double limit = s.mode == Mode::fully ? far_off : in_short ? far_off_in_short : far_off_elsewhere;
+  const double limit = !same_parts(s) ? far_off : in_short ? far_off_in_short : far_off_elsewhere;
   return *rival.look > limit * best_look(s);
 }
 
@@ -157,7 +160,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
     return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
   };
   const auto probe = [&](std::size_t r) {
-    const bool repeat = s.mode == Mode::hybrid && !whole && !s.visitors.empty() && s.region_of == launch && !visited(r);
+    const bool repeat = same_parts(s) && !whole && !s.visitors.empty() && s.region_of == launch && !visited(r);
     return Probe{r, rounded(s, r, s.length, false), whole, repeat, points};
   };
   if (s.believed) return probe(*s.believed);
@@ -181,6 +184,10 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   }
   if (!next) return std::nullopt;
   return probe(*next);
+}
+
+bool to_be_repeated(const Selection& s, const Probe& probe) {
+  return same_parts(s) && !s.believed && !probe.look && !probe.whole;
 }
 
 void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t launch) {
@@ -208,7 +215,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
   if (s.believed) {
     if (r != *s.believed) return;
     if (surprises(cost, *s.expected)) return begin_again(s);
-    if (s.mode == Mode::hybrid) s.expected.reset();  // a part tells little of launches
+    if (same_parts(s)) s.expected.reset();  // a part tells little of launches
     rival.samples.push_back(cost);
     s.winner = std::exchange(s.believed, std::nullopt);
     return;
@@ -297,10 +304,10 @@ void watch(Selection& s, double seconds, std::int64_t points) {
     return;
   const auto shown = guess_of(s.rivals[*s.winner]);
   const bool by_parts = !s.whole || s.rivals[*s.winner].samples.empty();
-  if (s.mode == Mode::hybrid && by_parts && !s.misled && shown && (cost > 2 * *shown || *shown > 2 * cost))
+  if (same_parts(s) && by_parts && !s.misled && shown && (cost > 2 * *shown || *shown > 2 * cost))
     return compare_launches(s);
   // What it took as a probe; where parts differ, or that has misled before, what it took for the first real work.
-  if (!s.expected) s.expected = s.reopened == 0 && s.mode == Mode::fully ? shown.value_or(cost) : cost;
+  if (!s.expected) s.expected = s.reopened == 0 && !same_parts(s) ? shown.value_or(cost) : cost;
   s.surprises = surprises(cost, *s.expected) ? s.surprises + 1 : 0;
   if (s.surprises < 2 << std::min(s.reopened, 20)) return;
   begin_again(s);

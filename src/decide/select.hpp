@@ -29,8 +29,10 @@ struct Rival {
 };
 
 enum class Mode {
-  fully,  // each probe is another part of the launch, and counts
-  hybrid  // all rivals compute the same part in turn, as parts differ; one result counts
+  fully,   // each probe is another part of the launch, and counts
+  hybrid,  // all rivals compute the same part in turn, as parts differ; one result counts
+  swap     // the same where computing a part again would change something: the first result counts, the others go
+           // elsewhere
 };
 
 struct Selection {
@@ -51,7 +53,7 @@ struct Selection {
   // Seconds that a probe takes, down to a quarter of it in launches that are short themselves; a look takes an eighth.
   double shortest = 200e-6;
   bool whole = false;  // launches are too short to be shared by rivals: each of them is a probe
-  // Hybrid: what parts are made of, the part that is being compared, and who has computed it.
+  // Hybrid and swap: what parts are made of, the part that is being compared, and who has computed it.
   core::Footprint together;
   core::Box region;
   std::uint64_t region_of = 0;  // number of the launch that it is a part of
@@ -70,7 +72,7 @@ struct Probe {
   std::size_t rival = 0;
   std::int64_t points = 0;
   bool whole = false;   // all of the launch: it is too small to be shared by all rivals
-  bool repeat = false;  // hybrid: the region once more, by another rival
+  bool repeat = false;  // hybrid, swap: the region once more, by another rival
   std::int64_t of = 0;  // points of the launch
   bool look = false;    // at first sight: only who is far off is out
 
@@ -81,6 +83,9 @@ Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double s
 
 // What to run next; nothing where the winner is known. `points` are those of the launch, which has a number.
 std::optional<Probe> next_probe(const Selection& selection, std::int64_t points, std::uint64_t launch = 0);
+
+// Whether other rivals will compute the part of this probe, too, if all goes well.
+bool to_be_repeated(const Selection& selection, const Probe& probe);
 
 // A probe begins, on this part of the launch.
 void begin(Selection& selection, const Probe& probe, const core::Box& box, std::uint64_t launch = 0);

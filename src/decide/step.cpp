@@ -81,9 +81,11 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
 
 // Whether a device that compares variants computes other parts, too. Where it runs one thing after the other, as
 // queued, it loses nothing by that as soon as it knows roughly who is good, and is never idle between probes. Not so
-// with few groups in a part: what is gained is lost when units wait for the last one.
+// with few groups in a part: what is gained is lost when units wait for the last one. Nor where what a part changes is
+// copied before: nobody may write there meanwhile.
 bool goes_on(const State& s, const Member& member) {
   const Selection& selection = *member.selection;
+  if (selection.mode == Mode::swap && !selection.whole) return false;
   const bool fine = selection.length / selection.units / 8 >= core::volume(selection.together);
   return s.meanwhile || selection.whole || (selection.looked && fine && member.queued.size() == 1);
 }
@@ -124,7 +126,7 @@ std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, do
       static constexpr double places[] = {0.5, 0, 1, 0.25, 0.75};
       const Selection& selection = *member.selection;
       const core::Footprint& together = selection.together;
-      const bool differ = selection.mode == Mode::hybrid;
+      const bool differ = selection.mode != Mode::fully;
       const auto place = probe->look ? 0 : static_cast<std::size_t>(selection.regions) % std::size(places);
       // In multiples of what all are made of, if that is not too large, so that nothing is left that only some can
       // take.

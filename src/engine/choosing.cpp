@@ -72,16 +72,50 @@ bool repeatable(const Launch& launch) {
   return true;
 }
 
+// Why rivals cannot compute the same part on private memories; empty: they can.
+std::string why_not_apart(const Launch& launch, const core::Footprint& together, bool on_host, bool alone) {
+  if (!on_host) return "a device has memory of its own";
+  if (launch.request.wishes.meanwhile) return "other parts are computed meanwhile";
+  if (!launch.undivided.empty()) return launch.undivided;
+  for (const Way& way : launch.ways) {
+    if (!way.kernel->facts() || !core::writes_arguments_alone(*way.kernel->facts()))
+      return fmt::format("nobody knows where '{}' writes", way.variant);
+  }
+  // The smallest parts: what is unknown is all of its memory, and that of larger ones is looked at when they are there.
+  core::Box first = launch.space, last = launch.space;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t one = std::min(launch.space.end[d], together.points[d]);
+    first.end[d] = one, last.begin[d] = last.end[d] - one;
+  }
+  const std::vector<Aside::Copy> copies = copies_for(launch, first);
+  if (!can_be_copied(launch, copies)) return "too many bytes would have to be copied";
+  if (!alone && writes_to(launch, launch.ways.front(), last, copies))
+    return "other devices may write to the same bytes";
+  return "";
+}
+
 // How rivals are compared: on the same part where parts differ in work, if that can be.
-decide::Mode mode_of(const Launch& launch) {
-  if (launch.request.wishes.mode == decide::Mode::fully || !repeatable(launch)) return decide::Mode::fully;
+decide::Mode mode_of(Launch& launch, bool on_host, bool alone) {
+  using decide::Mode;
+  const std::optional<Mode> asked = launch.request.wishes.mode;
+  const core::KernelFacts* facts = launch.ways.front().kernel->facts();
+  if (asked == Mode::fully || !facts) return Mode::fully;
   core::Footprint together;
   for (const Way& way : launch.ways) together = core::joint(together, way.part);
-  if (16 * static_cast<double>(core::volume(together)) > static_cast<double>(launch.space.volume()))
-    return decide::Mode::fully;
-  if (launch.request.wishes.mode) return *launch.request.wishes.mode;
+  if (16 * static_cast<double>(core::volume(together)) > static_cast<double>(launch.space.volume())) return Mode::fully;
   // The base, as the simplest, shows what the work is; others have branches and loops of their own for edges.
-  return core::uniform_work(*launch.ways.front().kernel->facts()) ? decide::Mode::fully : decide::Mode::hybrid;
+  if (!asked && core::uniform_work(*facts)) return Mode::fully;
+  if (asked != Mode::swap && repeatable(launch)) return Mode::hybrid;
+  const std::string why_not = why_not_apart(launch, together, on_host, alone);
+  if (asked && !why_not.empty())
+    launch.report.notes.push_back("variants compute parts of their own: " + why_not);
+  else if (asked == Mode::hybrid)
+    launch.report.notes.push_back("variants compute the same part on copies: again, it would change something");
+  return why_not.empty() ? Mode::swap : Mode::fully;
+}
+
+const char* name_of(decide::Mode mode) {
+  return mode == decide::Mode::fully ? "fully" : mode == decide::Mode::hybrid ? "hybrid" : "swap";
 }
 
 }  // namespace
@@ -130,6 +164,10 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
       throw UsageError(
           fmt::format("kernel '{}' has variants: their groups are their own, and launches have no offset", pool.name));
   }
+  if (request.wishes.mode == decide::Mode::swap && request.wishes.meanwhile)
+    throw UsageError(fmt::format(
+        "kernel '{}': variants cannot be compared on private outputs while other parts are computed; one or the other",
+        pool.name));
   for (const Variant& variant : pool.variants) {
     Way way{.variant = variant.name, .kernel = variant.kernel, .grid = grid_of(request, variant)};
     way.footprint = variant.footprint;
@@ -212,8 +250,9 @@ void Engine::choose(Launch& launch) {
   for (const Argument& argument : launch.request.arguments) {
     if (const auto* view = std::get_if<View>(&argument)) kind += fmt::format("{} ", view->size);
   }
-  const decide::Mode mode = mode_of(launch);
-  kind += mode == decide::Mode::fully ? "fully" : "hybrid";
+  if (!launch.mode) launch.mode = mode_of(launch, all_on_host_, members_.size() == 1);
+  const decide::Mode mode = *launch.mode;
+  kind += name_of(mode);
   for (std::size_t m = 0; m < members_.size(); ++m) {
     if (launch.windowed[m]) launch.choices[m] = nullptr;  // times of windows say nothing of kernels
     if (launch.choices[m] || launch.windowed[m]) continue;

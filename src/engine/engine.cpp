@@ -313,6 +313,7 @@ void Engine::bind(Launch& launch) {
   launch.space = {{0, 0, 0}, request.items};
   launch.remaining = core::BoxSet(launch.space);
   launch.choices.resize(members_.size());
+  launch.asides.resize(members_.size());
   launch.excluded.resize(members_.size());
   launch.windowed.resize(members_.size());
   std::vector<std::vector<std::byte>> scalars(request.arguments.size());

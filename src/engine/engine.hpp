@@ -164,6 +164,10 @@ class Engine {
   std::vector<decide::Action> next_in_regions(Launch& launch);
   void settle_regions(Launch& launch);
 
+  // aside.cpp
+  std::shared_ptr<Aside> copy_aside(Launch& launch, const core::Box& box);  // null: cannot be
+  void drop_aside(Slice& slice);  // of the part that it was a probe of, unless others will compute that
+
   // room.cpp
   enum class Placed { yes, later, otherwise };
   struct Leaving {

@@ -77,6 +77,29 @@ struct Way {
   core::Box groups(const core::Box& points) const;
 };
 
+// A part that rivals compare although computing it twice would change something (decide::Mode::swap). The first
+// computes it on the program's memories; the others on private ones in place of those that the launch writes, filled
+// with what was there before. Lives while the part is being compared.
+struct Aside {
+  struct Copy {
+    std::shared_ptr<Memory> of, instead;  // of the same size
+    SpanSet bytes;                        // that any of them touches: no others of `instead` are ever used
+    HostBlock before;                     // those, one after the other
+  };
+  core::Box box;
+  std::vector<Copy> copies;  // of each memory that the launch writes
+
+  const std::shared_ptr<Memory>& instead_of(const std::shared_ptr<Memory>& memory) const;
+  Bytes size() const;  // of all copied bytes
+  void fill() const;   // the private memories, once more
+};
+
+// What would be copied so that all ways can compute a part, and if that is worth it.
+std::vector<Aside::Copy> copies_for(const Launch& launch, const core::Box& box);
+bool can_be_copied(const Launch& launch, const std::vector<Aside::Copy>& copies);
+// Whether another part, by one way, may write there.
+bool writes_to(const Launch& launch, const Way& way, const core::Box& box, const std::vector<Aside::Copy>& copies);
+
 // One slice on its way. The engine's to touch, under its lock.
 struct Slice {
   std::shared_ptr<Launch> launch;
@@ -84,9 +107,10 @@ struct Slice {
   std::size_t member = 0, queue = 0, way = 0;
   bool windowed = false;  // runs in window form
   std::optional<decide::Probe> probe;
-  Choice* choice = nullptr;  // that the probe is for
-  bool repeat = false;       // its result is there already
-  bool first = false;        // in its form: the driver may compile
+  Choice* choice = nullptr;            // that the probe is for
+  bool repeat = false;                 // its result is there already
+  std::shared_ptr<const Aside> apart;  // and that it computes is thrown away: the memories that it works on instead
+  bool first = false;                  // in its form: the driver may compile
   struct Use {
     std::shared_ptr<Memory> memory;
     Touch touch;      // in bytes of the memory
@@ -123,6 +147,9 @@ struct Slice {
   }
 };
 
+// What is done to each memory, whatever the number of arguments that are it; apart, to private ones.
+std::vector<Slice::Use> uses_of(const Launch& launch, const std::vector<Touch>& touches, const Aside* apart = nullptr);
+
 class Launch {
  public:
   explicit Launch(Request asked) : request(std::move(asked)) {}
@@ -130,14 +157,16 @@ class Launch {
 
   // The engine's, under its lock.
   Request request;
-  std::uint64_t number = 0;      // of all launches
-  std::vector<Way> ways;         // the base, which can compute any part, and its rivals
-  core::Box space;               // points, from zero
-  std::size_t initial = 0;       // way to begin with
-  std::vector<Choice*> choices;  // per member; null: nothing to choose
-  std::vector<Region> regions;   // with choices of their own; none: one holds for all of it
-  std::size_t divided_by = 0;    // the member that computes them
-  bool whole_choice = false;     // it cannot have regions
+  std::uint64_t number = 0;                    // of all launches
+  std::vector<Way> ways;                       // the base, which can compute any part, and its rivals
+  core::Box space;                             // points, from zero
+  std::size_t initial = 0;                     // way to begin with
+  std::vector<Choice*> choices;                // per member; null: nothing to choose
+  std::optional<decide::Mode> mode;            // in which ways are compared; decided when it is first asked for
+  std::vector<std::shared_ptr<Aside>> asides;  // per member: of the part that it is comparing
+  std::vector<Region> regions;                 // with choices of their own; none: one holds for all of it
+  std::size_t divided_by = 0;                  // the member that computes them
+  bool whole_choice = false;                   // it cannot have regions
   struct Work {
     Choice* choice = nullptr;
     std::int64_t points = 0, of = 0;

@@ -196,7 +196,8 @@ void Engine::hang(const std::shared_ptr<Slice>& slice) {
   if (slice->over) return;
   const device::Info& info = members_[slice->member].device->info();
   const Failure failure{FailureKind::hang, fmt::format("'{}' did not end", slice->launch->name()), ""};
-  const bool on_host = info.space == host_memory || slice->windowed;  // it may still write there
+  // It may still write there; apart, to what is nobody's.
+  const bool on_host = (info.space == host_memory || slice->windowed) && !slice->apart;
   for (Slice::Use& use : slice->uses) {
     const bool comes_back = !slice->fetching.empty() && !use.fetched.empty();
     if ((info.space == host_memory || use.window || comes_back) && !use.touch.written.empty())

@@ -151,15 +151,16 @@ core::Status Engine::launch(Slice& slice) {
   for (std::size_t i = 0; i < launch.request.arguments.size(); ++i) {
     const Argument& argument = launch.request.arguments[i];
     if (const auto* view = std::get_if<View>(&argument)) {
-      const auto use = std::find_if(slice.uses.begin(), slice.uses.end(),
-                                    [&](const Slice::Use& u) { return u.memory == view->memory; });
+      const std::shared_ptr<Memory>& memory = slice.apart ? slice.apart->instead_of(view->memory) : view->memory;
+      const auto use =
+          std::find_if(slice.uses.begin(), slice.uses.end(), [&](const Slice::Use& u) { return u.memory == memory; });
       if (slice.windowed && core::windowed(kernel.facts()->arguments[i]))
         windows.push_back(use->window ? use->window_begin - view->begin : 0);
       if (use->window) {
         arguments.push_back(device::BufferArgument{use->window.get()});
         continue;
       }
-      auto buffer = view->memory->buffer(slice.member, *member.room, view->begin, view->size);
+      auto buffer = memory->buffer(slice.member, *member.room, view->begin, view->size);
       if (!buffer) return buffer.failure();
       arguments.push_back(device::BufferArgument{*buffer});
     } else if (const auto* scalar = std::get_if<device::Scalar>(&argument)) {
@@ -300,6 +301,7 @@ void Engine::release(Slice& slice) {
   std::erase_if(waiting_pieces_, [&](const auto& piece) { return piece->slice.get() == &slice && drop(*piece); });
   for (Slice::Use& use : slice.uses) use.window.reset();  // room for whoever comes next
   if (slice.choice) --slice.choice->probing;
+  drop_aside(slice);
   Member& member = members_[slice.member];
   --member.lanes[slice.queue].queued;
   member.lanes[slice.queue].last_end = member.device->now();
@@ -311,9 +313,12 @@ void Engine::fail(Slice& slice, const Failure& failure) {
   Launch& launch = *slice.launch;
   const int space = members_[slice.member].device->info().space;
   bool again = true;
+  launch.asides[slice.member].reset();  // there is nothing to compare with
   for (Slice::Use& use : slice.uses) {
     use.memory->settle();
-    if (space == host_memory) {
+    if (slice.apart) {
+      // What it has written is nobody's.
+    } else if (space == host_memory) {
       // The host's copy is what it worked on: running again is right only if it reads nothing that it wrote.
       again &= !use.touch.in_place() || !slice.launched;
     } else if (use.window) {
@@ -351,7 +356,10 @@ void Engine::fail(Slice& slice, const Failure& failure) {
     launch.excluded[slice.member] = true, launch.ways.front().shape->plan.reset();
   else
     count_failure(slice.member, failure);
-  if (again) {
+  if (slice.apart) {
+    launch.report.notes.push_back(
+        fmt::format("a copy of {} failed on {}, and is not needed: {}", core::to_string(slice.box), id, failure.what));
+  } else if (again) {
     launch.remaining.add(slice.box);
     ++launch.report.retries;
     launch.report.notes.push_back(

@@ -12,16 +12,14 @@ using core::Failure;
 using core::FailureKind;
 using device::host_memory;
 
-namespace {
-
-// What is done to each memory, whatever the number of arguments that are it.
-std::vector<Slice::Use> uses_of(const Launch& launch, const std::vector<Touch>& touches) {
+std::vector<Slice::Use> uses_of(const Launch& launch, const std::vector<Touch>& touches, const Aside* apart) {
   std::vector<Slice::Use> out;
   for (std::size_t i = 0; i < touches.size(); ++i) {
     const auto* view = std::get_if<View>(&launch.request.arguments[i]);
     if (!view) continue;
-    auto at = std::find_if(out.begin(), out.end(), [&](const Slice::Use& u) { return u.memory == view->memory; });
-    if (at == out.end()) at = out.insert(at, Slice::Use{.memory = view->memory, .host = view->memory->host()});
+    const std::shared_ptr<Memory>& memory = apart ? apart->instead_of(view->memory) : view->memory;
+    auto at = std::find_if(out.begin(), out.end(), [&](const Slice::Use& u) { return u.memory == memory; });
+    if (at == out.end()) at = out.insert(at, Slice::Use{.memory = memory, .host = memory->host()});
     const auto by = static_cast<std::int64_t>(view->begin);
     at->touch.read.add(core::shifted(touches[i].read, by));
     at->touch.written.add(core::shifted(touches[i].written, by));
@@ -29,8 +27,6 @@ std::vector<Slice::Use> uses_of(const Launch& launch, const std::vector<Touch>& 
   }
   return out;
 }
-
-}  // namespace
 
 core::Box Way::groups(const core::Box& points) const {
   core::Box out;
@@ -208,8 +204,18 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   auto slice = std::make_shared<Slice>();
   slice->launch = launch, slice->box = action.box, slice->member = action.member, slice->queue = action.queue;
   slice->way = action.variant, slice->probe = action.probe;
-  slice->uses = uses_of(*launch, whole ? launch->whole : kernel.touches(*way.shape, way.groups(action.box)));
   const bool again = action.probe && action.probe->repeat;
+  std::shared_ptr<Aside>& aside = launch->asides[action.member];
+  const bool swaps = action.probe && launch->mode == decide::Mode::swap;
+  if (swaps && again) {
+    if (!aside || aside->box != action.box) {  // what was there before could not be copied: it is not repeated
+      launch->choices[action.member]->selection.visitors.clear();
+      return Placed::otherwise;
+    }
+    slice->apart = aside;
+  }
+  slice->uses =
+      uses_of(*launch, whole ? launch->whole : kernel.touches(*way.shape, way.groups(action.box)), slice->apart.get());
   if (!again && !launch->remaining.covers(action.box)) return Placed::later;  // given away meanwhile
   if (!slice->exact()) launch->one_space = true;
   // What is perhaps not written can only be fresh in one place, so nobody may work in another meanwhile.
@@ -226,11 +232,16 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   if (const Placed placed = place(*launch, *slice); placed != Placed::yes) return placed;
   if (launch->one_space) launch->home = space;
   const std::int64_t before = launch->remaining.volume();
-  launch->remaining.remove(action.box);
+  if (!slice->apart) launch->remaining.remove(action.box);
   slice->repeat = again && launch->remaining.volume() == before;
   if (action.probe) {
     slice->choice = choice_of(*launch, action.member, action.box);
     ++slice->choice->probing;
+    if (slice->apart)
+      slice->apart->fill();
+    else
+      aside = swaps && decide::to_be_repeated(slice->choice->selection, *action.probe) ? copy_aside(*launch, action.box)
+                                                                                       : nullptr;
     decide::begin(slice->choice->selection, *action.probe, action.box, launch->number);
   }
   launch->in_flight.push_back(slice);
@@ -269,6 +280,7 @@ void Engine::end(const std::shared_ptr<Launch>& launch) {
   }
   watch_winners(*launch);
   settle_regions(*launch);
+  std::fill(launch->asides.begin(), launch->asides.end(), nullptr);
   launch->report.ended = members_.front().device->now();
   active_.remove(launch);
   changed_.notify_all();

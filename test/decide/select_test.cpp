@@ -141,6 +141,49 @@ TEST(Select, HybridComparesTheSameRegions) {
   EXPECT_EQ(s.winner, 0u);
 }
 
+// Which parts, by whom and in which order is the same; what is done with the results is not decided here.
+TEST(Select, SwapComparesAsHybridDoes) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> noise(1, 0.1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> costs;
+    std::vector<Rival> rivals;
+    for (std::size_t r = 0; r < 2 + random() % 3; ++r)
+      costs.push_back(1e-6 + 1e-8 * static_cast<double>(random() % 60)), rivals.push_back(rival(4 << random() % 4));
+    Selection hybrid = selection_of(Mode::hybrid, 2, rivals), swap = selection_of(Mode::swap, 2, rivals);
+    int repeats = 0, probes = 0;
+    while (const auto probe = next_probe(hybrid, 1 << 20, 5)) {
+      ASSERT_EQ(next_probe(swap, 1 << 20, 5), probe);
+      EXPECT_EQ(to_be_repeated(swap, *probe), !probe->look && !probe->whole);
+      const double seconds = static_cast<double>(probe->points) * costs[probe->rival] * noise(random);
+      const bool disturbed = random() % 10 == 0;
+      for (Selection* s : {&hybrid, &swap}) {
+        begin(*s, *probe, core::box_of(probe->points), 5);
+        learn(*s, *probe, seconds, disturbed);
+      }
+      repeats += probe->repeat;
+      ASSERT_LT(++probes, 100);
+    }
+    EXPECT_EQ(swap.winner, hybrid.winner);
+    EXPECT_FALSE(next_probe(swap, 1 << 20, 5));
+    const auto compared =
+        std::count_if(hybrid.rivals.begin(), hybrid.rivals.end(), [](const Rival& r) { return !r.samples.empty(); });
+    EXPECT_GE(repeats, compared > 0 ? compared - 1 : 0);
+  }
+}
+
+TEST(Select, WhatIsBelievedOrWholeIsNotRepeated) {
+  Selection s = selection_of(Mode::swap, 1, {rival(4), rival(4)});
+  const Probe part{0, 1024, false, false, 1 << 20}, look{0, 1024, false, false, 1 << 20, true},
+      whole{0, 1 << 20, true, false, 1 << 20};
+  EXPECT_TRUE(to_be_repeated(s, part));
+  EXPECT_FALSE(to_be_repeated(s, look));
+  EXPECT_FALSE(to_be_repeated(s, whole));
+  recall(s, {1e-6, 2e-6}, 1 << 20);
+  EXPECT_FALSE(to_be_repeated(s, part));
+  EXPECT_FALSE(to_be_repeated(selection_of(Mode::fully, 1, {rival(4), rival(4)}), part));
+}
+
 TEST(Select, ARegionThatWasNotComputedIsNotRepeated) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(4), rival(4)});
   s.looked = true, s.length = 1024;

@@ -122,6 +122,31 @@ TEST(Step, WhoComparesVariantsMayComputeMeanwhile) {
   EXPECT_TRUE(step(s).empty());
 }
 
+// What a part changes is copied before, so nothing else may be on its way; where launches are compared, nothing is.
+TEST(Step, WhoComparesOnCopiesDoesNothingElse) {
+  State s = state_of(100'000, 10, {member(0, 0)});
+  s.footprints = {{{10, 1, 1}, false}, {{10, 1, 1}, false}};
+  const Rival rival{.footprint = s.footprints[0], .ready = true, .prepared = true, .look = 1e-6};
+  Selection selection = selection_of(Mode::hybrid, 1, {rival, rival});
+  for (Rival& one : selection.rivals) one.look = 1e-6;
+  s.members[0].selection = &selection, s.members[0].probing = true, s.members[0].queued = {1};
+  selection.looked = true, selection.length = 80;
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(0, 320), "task of its device", 0, {}}}));
+  selection.mode = Mode::swap;
+  EXPECT_TRUE(step(s).empty());
+  s.members[0].probing = false;  // something is on its way: no probe yet
+  EXPECT_TRUE(step(s).empty());
+  s.members[0].queued = {0};
+  const Probe first{0, 80, false, false, 100'000};
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(50'000, 50'080), "to find the best variant", 0, first}}));
+  begin(selection, first, from_to(50'000, 50'080));
+  s.remaining.remove(from_to(50'000, 50'080));
+  const Probe again{1, 80, false, true, 100'000};
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(50'000, 50'080), "to find the best variant", 1, again}}));
+  s.members[0].queued = {1}, selection.whole = true;
+  EXPECT_FALSE(step(s).empty());
+}
+
 TEST(Step, EveryPointIsGivenOnce) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {

@@ -83,6 +83,12 @@ class FaultyMachine {
     return out;
   }
 
+  // In the host's memory.
+  Place near_place(bool both) {
+    device::Device *first = machine_.devices[0].get(), *second = machine_.devices[1].get();
+    return both ? place({first, second}) : place({first});
+  }
+
   // Two devices in the host's memory, one, or none, or a far one alone.
   Place random_place(std::mt19937_64& random) {
     device::Device *first = machine_.devices[0].get(), *second = machine_.devices[1].get();
@@ -220,6 +226,64 @@ TEST_F(FaultyDevices, WorkExactlyOnceWithoutFaults) { EXPECT_EQ(run_on_devices(f
 TEST_F(FaultyDevices, WorkExactlyOnceOrSaySo) {
   const Counts counts = run_on_devices(true);
   EXPECT_TRUE(counts.launches < 1000 || counts.retries > 0);
+}
+
+// Launches that are long enough to be shared by variants, of kernels that must do nothing twice: what is compared there
+// is computed on copies. Those may fail, too.
+TEST_F(FaultyDevices, CompareOnCopies) {
+  Quieter quiet;
+  constexpr std::int32_t n = 1 << 18;
+  std::mt19937_64 random(std::random_device{}());
+  int apart = 0, apart_and_faulty = 0, done = 0, launches = 0;
+  for (int round = 0; round < 40; ++round) {
+    const bool faults = round % 2, both = round % 4 > 1;
+    const std::string script = faults ? random_script(random, false) : "";
+    SCOPED_TRACE(script);
+    Place place = machine().near_place(both);
+    Engine engine(place.devices, place.options);
+    machine().script(script);
+    const std::shared_ptr<void> at_the_end(nullptr, [](void*) { machine().script(""); });
+    for (const std::string name : {"bump", "count"}) {
+      auto pool = engine.make_pool(name, {{"one", place.source(name), {4, 1, 1}, {{4, 1, 1}}},
+                                          {"pairs", place.source(name + "_pairs"), {2, 1, 1}, {{4, 1, 1}}}});
+      if (!pool) {
+        EXPECT_TRUE(faults) << pool.failure().what;
+        continue;
+      }
+      const auto in = engine.make_memory(4 * n), out = engine.make_memory(4 * n);
+      for (const auto& memory : {in, out}) std::iota(Bench::data(*memory), Bench::data(*memory) + n, 0);
+      Request request{.kernel = (*pool)->variants[0].kernel, .pool = *pool, .items = {n, 1, 1}};
+      request.wishes = {.profiling = Profiling::always, .mode = decide::Mode::swap};
+      request.arguments.emplace_back(View{in, 0, in->size()});
+      if (name == "count") request.arguments.emplace_back(View{out, 0, out->size()});
+      request.arguments.push_back(std::get<device::Scalar>(device::scalar(n)));
+      constexpr int times = 5;
+      core::Status status = core::Done{};
+      for (int t = 0; t < times && status; ++t) {
+        const auto launch = engine.submit(request);
+        status = engine.wait(launch);
+        ++launches;
+        const Report report = engine.report(*launch);
+        const auto repeats = std::count_if(report.slices.begin(), report.slices.end(),
+                                           [](const SliceReport& slice) { return slice.repeat; });
+        (faults ? apart_and_faulty : apart) += status && repeats > 0;
+        EXPECT_TRUE(!both || name == "bump" || repeats == 0);
+      }
+      if (!status) {
+        EXPECT_TRUE(faults) << status.failure().what;
+        continue;
+      }
+      done += times;
+      if (!engine.to_host(name == "bump" ? in : out, false)) continue;
+      for (std::int32_t i = 0; i < n; ++i) {
+        const std::int32_t expected = name == "bump" ? i + times * (i + 1) : i + (i < 4 ? times * (n / 4) : 0);
+        ASSERT_EQ(Bench::data(name == "bump" ? *in : *out)[i], expected) << name << " " << i;
+      }
+    }
+  }
+  fmt::print("{} launches, {} right; {} compared on copies, {} with faults\n", launches, done, apart, apart_and_faulty);
+  EXPECT_GT(apart, 3);
+  EXPECT_GT(apart_and_faulty, 3);
 }
 
 }  // namespace

@@ -20,11 +20,13 @@
 namespace heddle::engine {
 
 struct Counts {
-  std::int64_t launches = 0, failed = 0, retries = 0, slices = 0, windows = 0, repeats = 0, divided = 0;
+  std::int64_t launches = 0, failed = 0, retries = 0, slices = 0, windows = 0, repeats = 0;
+  std::int64_t divided = 0;  // launches that had regions
+  std::int64_t apart = 0;    // launches that repeated parts of what they must not do twice
 
   Counts& operator+=(const Counts& other) {
     launches += other.launches, failed += other.failed, retries += other.retries, slices += other.slices,
-        windows += other.windows, repeats += other.repeats, divided += other.divided;
+        windows += other.windows, repeats += other.repeats, divided += other.divided, apart += other.apart;
     return *this;
   }
 };
@@ -153,8 +155,10 @@ class Program {
       request.pool = pool, request.kernel = pool->variants.front().kernel;
       static constexpr Profiling ways[] = {Profiling::once, Profiling::once, Profiling::always, Profiling::never};
       request.wishes.profiling = ways[pick(4)];
-      if (pick(4)) request.wishes.mode = pick(4) ? decide::Mode::hybrid : decide::Mode::fully;
-      request.wishes.meanwhile = pick(3) == 0;
+      static constexpr decide::Mode modes[] = {decide::Mode::fully, decide::Mode::hybrid, decide::Mode::hybrid,
+                                               decide::Mode::swap, decide::Mode::swap};
+      if (pick(4)) request.wishes.mode = modes[pick(5)];
+      request.wishes.meanwhile = request.wishes.mode != decide::Mode::swap && pick(3) == 0;
       if (pick(2)) request.wishes.initial = pool->variants[pick(pool->variants.size())].name;
       if (pick(2)) request.wishes.tasks = 0, request.wishes.spread = false;  // so that it may have regions
     }
@@ -228,6 +232,7 @@ class Program {
         // A repeat that fails spoils what was right before, and that is computed again.
         EXPECT_TRUE(points == launch->space.volume() || (launch->ways.size() > 1 && report.retries > 0));
         counts.repeats += repeats;
+        counts.apart += repeats && (launch->name() == "bump" || launch->name() == "count");
         EXPECT_TRUE(done.covers(launch->space));
         continue;
       }
@@ -347,8 +352,8 @@ inline Counts run_programs(std::uint64_t count, const std::function<std::string(
   core::set_trace_sink(nullptr);
   fmt::print(
       "{} programs, {} launches in {} slices, {} with windows, {} slices ran again, {} launches failed, {} repeated "
-      "parts\n",
-      count, all.launches, all.slices, all.windows, all.retries, all.failed, all.repeats);
+      "parts, {} apart\n",
+      count, all.launches, all.slices, all.windows, all.retries, all.failed, all.repeats, all.apart);
   EXPECT_TRUE(count <= 1000 || all.failed * 4 < all.launches);  // most faults can be lived with
   return all;
 }

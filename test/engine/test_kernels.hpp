@@ -231,7 +231,25 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
             x = plus(x, static_cast<std::int64_t>(e) + 1);
           }
         });
-    out->at("map_pairs").points = out->at("bump_pairs").points = 2;
+    add("count_pairs",
+        twice(FactsMaker("count_pairs").buffer().buffer().value(), 0, AccessKind::read).anywhere(AccessKind::atomic, 1),
+        2, 1, "atomic_add(&out[in[2 * i] & 3], 1); atomic_add(&out[in[2 * i + 1] & 3], 1);",
+        [=](const WorkItem& i, FakeArguments& a) {
+          for (std::size_t e = 2 * at(i); e < 2 * at(i) + 2; ++e) {
+            std::int32_t& x = a.buffer<std::int32_t>(1)[static_cast<std::size_t>(a.buffer<std::int32_t>(0)[e] & 3)];
+            x = plus(x, 1);
+          }
+        });
+    add("scatter_pairs",
+        twice(FactsMaker("scatter_pairs").buffer().buffer().value(), 0, AccessKind::read)
+            .anywhere(AccessKind::write, 1),
+        2, 1, "out[2 * i * 7 % n] = mixed(in[2 * i]); out[(2 * i + 1) * 7 % n] = mixed(in[2 * i + 1]);",
+        [=](const WorkItem& i, FakeArguments& a) {
+          const auto n = static_cast<std::size_t>(a.scalar<std::int32_t>(2));
+          for (std::size_t e = 2 * at(i); e < 2 * at(i) + 2; ++e)
+            a.buffer<std::int32_t>(1)[e * 7 % n] = mixed(a.buffer<std::int32_t>(0)[e]);
+        });
+    for (const char* name : {"map_pairs", "bump_pairs", "count_pairs", "scatter_pairs"}) out->at(name).points = 2;
     return out;
   }();
   return all;

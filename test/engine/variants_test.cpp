@@ -1,4 +1,8 @@
 // Launches of kernels with variants, exactly.
+#include <map>
+
+#include <fmt/format.h>
+
 #include "profile/store.hpp"
 #include "test/engine/bench.hpp"
 
@@ -195,6 +199,198 @@ TEST(Variants, WhatNobodyIsLeftForIsAnError) {
   ASSERT_TRUE(bench.engine->to_host(x, false));
   const auto launch = submit(bench, pool, 80, {x}, 80);
   EXPECT_FALSE(bench.engine->wait(launch));
+}
+
+// Kernels that must not do anything twice: what is repeated is done on copies.
+struct Apart : testing::Test {
+  static constexpr std::int32_t n = 1 << 16;
+
+  // All elements, or `views` of one memory.
+  static std::shared_ptr<Launch> submit(Engine& engine, const std::string& name, const std::vector<View>& views,
+                                        const Wishes& wishes = {.mode = decide::Mode::swap}) {
+    const auto pool =
+        *engine.make_pool(name, {{"one", {name, name, ""}, {16, 1, 1}, {{16, 1, 1}}},
+                                 {"pairs", {name + "_pairs", name + "_pairs", ""}, {16, 1, 1}, {{32, 1, 1}}}});
+    Request request{.kernel = pool->variants[0].kernel, .pool = pool, .items = {n, 1, 1}, .wishes = wishes};
+    for (const View& view : views) request.arguments.push_back(view);
+    request.arguments.push_back(std::get<device::Scalar>(device::scalar(n)));
+    return engine.submit(request);
+  }
+  static View all(const std::shared_ptr<Memory>& memory) { return {memory, 0, memory->size()}; }
+  // Numbers of the slices that were done again, from 1 on: on one device, they end in the order of their launches.
+  static std::vector<int> repeats(const Report& report) {
+    std::vector<int> out;
+    for (std::size_t s = 0; s < report.slices.size(); ++s) {
+      if (report.slices[s].repeat) out.push_back(static_cast<int>(s) + 1);
+    }
+    return out;
+  }
+  static void expect_bumped_once(const Memory& x, std::int32_t from = 0) {
+    for (std::int32_t i = 0; i < n; ++i) ASSERT_EQ(Bench::data(x)[from + i], from + i + i + 1) << i;
+  }
+};
+
+const std::string cpu = "device cpu cpu\nrate 1e6\nrate bump_pairs 0.51e6\nrate count_pairs 0.51e6\n";
+
+TEST_F(Apart, InPlaceIsDoneOnce) {
+  Bench bench(cpu);
+  const auto x = bench.memory(n);
+  const auto launch = submit(*bench.engine, "bump", {all(x)});
+  Bytes most = 0;
+  while (!bench.engine->is_over(*launch)) {
+    most = std::max(most, bench.engine->host_bytes());
+    bench.world.advance_to_next_completion();
+  }
+  ASSERT_TRUE(bench.engine->wait(launch));
+  expect_bumped_once(*x);
+  const Report report = bench.engine->report(*launch);
+  EXPECT_GE(repeats(report).size(), 2u);
+  // One private memory at a time, and the bytes of a part; nothing afterwards.
+  EXPECT_GT(most, 2 * x->size());
+  EXPECT_LT(most, 2 * x->size() + x->size() / 8);
+  EXPECT_EQ(bench.engine->host_bytes(), x->size());
+}
+
+TEST_F(Apart, AtomicsCountOnce) {
+  Bench bench(cpu);
+  const auto in = bench.memory(n), out = bench.memory(n);
+  const auto launch = submit(*bench.engine, "count", {all(in), all(out)});
+  ASSERT_TRUE(bench.engine->wait(launch));
+  for (std::int32_t i = 0; i < n; ++i) ASSERT_EQ(Bench::data(*out)[i], i < 4 ? i + n / 4 : i) << i;
+  EXPECT_GE(repeats(bench.engine->report(*launch)).size(), 2u);
+}
+
+// Else work that depends on data would not be the same work.
+TEST_F(Apart, EveryRivalFindsWhatWasThereBefore) {
+  device::FakeWorld world(cpu);
+  int seen = 0, changed = 0;
+  for (const char* name : {"bump", "bump_pairs"}) {
+    TestKernel kernel = test_kernels().at(name);
+    kernel.body = [&, points = kernel.points, body = kernel.body](const WorkItem& item, FakeArguments& a) {
+      for (std::int64_t i = points * item.global_id[0]; i < points * (item.global_id[0] + 1); ++i)
+        ++seen, changed += a.buffer<std::int32_t>(0)[static_cast<std::size_t>(i)] != i;
+      body(item, a);
+    };
+    world.add_kernel(name, {.body = boxed(kernel)});
+  }
+  Engine engine(world.devices(),
+                {.analyse = analyse_test_kernel, .advance = [&] { return world.advance_to_next_completion(); }});
+  const auto x = engine.make_memory(4 * n);
+  std::iota(Bench::data(*x), Bench::data(*x) + n, 0);
+  ASSERT_TRUE(engine.wait(submit(engine, "bump", {all(x)})));
+  expect_bumped_once(*x);
+  EXPECT_GT(seen, n);
+  EXPECT_EQ(changed, 0);
+}
+
+// What is only read is read where it is, also where it is a part of the memory that is written.
+TEST_F(Apart, PartsOfOneMemory) {
+  Bench bench(cpu);
+  const auto both = bench.memory(2 * n + 64);
+  const auto launch = submit(*bench.engine, "count", {{both, 4 * 64, 4 * n}, {both, 4 * (n + 64), 4 * n}});
+  ASSERT_TRUE(bench.engine->wait(launch));
+  for (std::int32_t i = 0; i < 2 * n + 64; ++i)
+    ASSERT_EQ(Bench::data(*both)[i], i >= n + 64 && i < n + 68 ? i + n / 4 : i) << i;
+  EXPECT_GE(repeats(bench.engine->report(*launch)).size(), 2u);
+  const auto x = bench.memory(n + 64);
+  const auto part = submit(*bench.engine, "bump", {{x, 4 * 64, 4 * n}});
+  ASSERT_TRUE(bench.engine->wait(part));
+  expect_bumped_once(*x, 64);
+  EXPECT_GE(repeats(bench.engine->report(*part)).size(), 2u);
+}
+
+// Whatever becomes of a copy, the result is there.
+TEST_F(Apart, ARepeatThatFailsDoesNotCount) {
+  Quieter quiet;
+  Bench whole(cpu);
+  const auto launch = submit(*whole.engine, "bump", {all(whole.memory(n))});
+  ASSERT_TRUE(whole.engine->wait(launch));
+  const int number = repeats(whole.engine->report(*launch)).at(0);
+  for (const std::string what :
+       {"fail launch {}", "fail launch {} late", "lost at launch {}", "lost at launch {} late", "hang at launch {}"}) {
+    SCOPED_TRACE(what);
+    const bool gone = what.find("fail") != 0;
+    Bench bench(cpu + fmt::format(fmt::runtime(what), number) + (gone ? "\ndevice other cpu\nrate 1e3\n" : "\n"));
+    const auto x = bench.memory(n);
+    const auto again = submit(*bench.engine, "bump", {all(x)});
+    const auto status = bench.engine->wait(again);
+    ASSERT_TRUE(status) << status.failure().what;
+    expect_bumped_once(*x);
+    const Report report = bench.engine->report(*again);
+    EXPECT_EQ(report.retries, 0);
+    EXPECT_TRUE(std::any_of(report.notes.begin(), report.notes.end(),
+                            [](const std::string& note) { return note.find("is not needed") != std::string::npos; }));
+    EXPECT_TRUE(gone || bench.engine->host_bytes() == x->size());  // what a device may still use is kept
+  }
+}
+
+TEST_F(Apart, IsChosenWhereItCanBe) {
+  const auto told = [](const Report& report, const std::string& what) {
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [&](const std::string& note) { return note.find(what) != std::string::npos; });
+  };
+  {  // what cannot be repeated
+    Bench bench(cpu);
+    const auto x = bench.memory(n);
+    const auto launch = submit(*bench.engine, "bump", {all(x)}, {.mode = decide::Mode::hybrid});
+    ASSERT_TRUE(bench.engine->wait(launch));
+    EXPECT_TRUE(told(bench.engine->report(*launch), "the same part on copies"));
+    EXPECT_GE(repeats(bench.engine->report(*launch)).size(), 2u);
+    expect_bumped_once(*x);
+    EXPECT_THROW(submit(*bench.engine, "bump", {all(x)}, {.mode = decide::Mode::swap, .meanwhile = true}),
+                 core::UsageError);
+  }
+  {  // other parts are computed meanwhile
+    Bench bench(cpu);
+    const auto x = bench.memory(n);
+    const auto launch = submit(*bench.engine, "bump", {all(x)}, {.mode = decide::Mode::hybrid, .meanwhile = true});
+    ASSERT_TRUE(bench.engine->wait(launch));
+    EXPECT_TRUE(told(bench.engine->report(*launch), "parts of their own: other parts are computed meanwhile"));
+    EXPECT_TRUE(repeats(bench.engine->report(*launch)).empty());
+    expect_bumped_once(*x);
+  }
+  {  // bytes may be on a device
+    Bench bench(cpu + "device gpu gpu\nrate 1e5\ncopy in 1e9 out 1e9\n");
+    const auto x = bench.memory(n);
+    const auto launch = submit(*bench.engine, "bump", {all(x)});
+    ASSERT_TRUE(bench.engine->wait(launch));
+    EXPECT_TRUE(told(bench.engine->report(*launch), "parts of their own: a device has memory of its own"));
+    EXPECT_TRUE(repeats(bench.engine->report(*launch)).empty());
+  }
+  {  // nobody knows where it writes, and others write, too
+    Bench bench(cpu + "device other cpu\nrate 1e6\n");
+    const auto in = bench.memory(n), out = bench.memory(n);
+    const auto launch = submit(*bench.engine, "count", {all(in), all(out)});
+    ASSERT_TRUE(bench.engine->wait(launch));
+    EXPECT_TRUE(told(bench.engine->report(*launch), "other devices may write to the same bytes"));
+  }
+  {  // nobody knows where it writes, and that is much
+    Bench bench(cpu);
+    const auto in = bench.memory(n), out = bench.memory(1 << 20);
+    const auto launch = submit(*bench.engine, "count", {all(in), all(out)});
+    ASSERT_TRUE(bench.engine->wait(launch));
+    EXPECT_TRUE(told(bench.engine->report(*launch), "too many bytes would have to be copied"));
+    EXPECT_TRUE(repeats(bench.engine->report(*launch)).empty());
+    EXPECT_EQ(Bench::data(*out)[0], n / 4);
+  }
+}
+
+// Two devices in one memory: what one may be writing anywhere, the other cannot copy.
+TEST_F(Apart, NobodyCopiesWhatIsBeingWritten) {
+  for (const char* name : {"bump", "count"}) {
+    const bool in_place = name == std::string("bump");
+    Bench bench(cpu + "device other cpu\nrate 1e6\nrate bump_pairs 0.51e6\nrate count_pairs 0.51e6\n");
+    const auto in = bench.memory(n), out = bench.memory(n);
+    const auto launch = submit(*bench.engine, name, in_place ? std::vector{all(in)} : std::vector{all(in), all(out)});
+    ASSERT_TRUE(bench.engine->wait(launch));
+    const Report report = bench.engine->report(*launch);
+    std::map<std::string, int> again;
+    for (const SliceReport& slice : report.slices) again[slice.device] += slice.repeat;
+    EXPECT_EQ(again["cpu"] > 0, in_place);
+    EXPECT_EQ(again["other"] > 0, in_place);
+    if (in_place) expect_bumped_once(*in);
+    for (std::int32_t i = 0; !in_place && i < n; ++i) ASSERT_EQ(Bench::data(*out)[i], i < 4 ? i + n / 4 : i) << i;
+  }
 }
 
 TEST(Variants, HaveNoOffsetAndNoOtherGroups) {

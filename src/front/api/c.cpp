@@ -154,6 +154,11 @@ heddle_launch* heddle_launch_begin(heddle_runtime* runtime, heddle_kernel* kerne
     out.selection.when = grid->profile > 0 ? When::always : grid->profile < 0 ? When::never : When::once;
     if (grid->initial) out.selection.initial = grid->initial;
     out.selection.meanwhile = grid->meanwhile != 0;
+    using How = heddle::Selection::How;
+    static constexpr How ways[] = {How::as_known, How::own_parts, How::same_part, How::private_outputs};
+    if (grid->how < 0 || grid->how > 3)
+      throw std::invalid_argument("how: " + std::to_string(grid->how) + "; 0 to 3 expected");
+    out.selection.how = ways[grid->how];
     for (std::size_t d = 0; d < static_cast<std::size_t>(grid->dimensions); ++d)
       out.items[d] = grid->items[d], out.group_size[d] = grid->group[d], out.offset[d] = grid->offset[d];
     std::vector<heddle::detail::Argument> all;

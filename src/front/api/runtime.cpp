@@ -207,7 +207,9 @@ engine::Wishes wishes_of(const Grid& grid) {
                   : grid.selection.when == When::never ? engine::Profiling::never
                                                        : engine::Profiling::once;
   if (grid.selection.how != How::as_known)
-    out.mode = grid.selection.how == How::own_parts ? decide::Mode::fully : decide::Mode::hybrid;
+    out.mode = grid.selection.how == How::own_parts   ? decide::Mode::fully
+               : grid.selection.how == How::same_part ? decide::Mode::hybrid
+                                                      : decide::Mode::swap;
   return out;
 }
 
@@ -263,7 +265,7 @@ Report Launch::report() const {
   (void)state_->runtime->engine.wait(state_->launch);
   const engine::Report report = state_->runtime->engine.report(*state_->launch);
   for (const engine::SliceReport& s : report.slices)
-    out.slices.push_back({s.device, s.variant, s.box.begin, s.box.end, s.begin, s.end});
+    out.slices.push_back({s.device, s.variant, s.box.begin, s.box.end, s.begin, s.end, s.repeat});
   out.decisions = report.notes;
   out.bytes_to_devices = report.bytes_in, out.bytes_to_host = report.bytes_out;
   out.retries = report.retries;

@@ -48,6 +48,28 @@ int main(void) {
   CHECK(heddle_buffer_read(out, places, sizeof places) == 0);
   for (int i = 0; i < n; ++i) CHECK(places[i] == i / 64 * 64 + 63 - i % 64);
 
+  /* Variants of a kernel that works in place, compared in every way. */
+  const char* often =
+      "kernel void add(global float* y, int n) {\n  for (int k = 0; k < EACH; ++k) {\n"
+      "    const int i = EACH * get_global_id(0) + k;\n    if (i < n) y[i] += i;\n  }\n}\n";
+  heddle_kernel* add = heddle_kernel_open(rt, "add");
+  const heddle_covers one = {{64}, {64}, 1, "-DEACH=1", NULL}, two = {{128}, {64}, 1, "-DEACH=2", NULL};
+  CHECK(add && heddle_kernel_add(add, "one", often, &one) == 0 && heddle_kernel_add(add, "two", often, &two) == 0);
+  const int count = n;
+  const heddle_argument of_add[] = {{.buffer = x}, {.value = &count, .size = sizeof count}};
+  heddle_grid points = {.dimensions = 1, .items = {n}};
+  for (points.how = 0; points.how < 4; ++points.how) {
+    launch = heddle_launch_begin(rt, add, &points, 2, of_add);
+    CHECK(launch && heddle_launch_wait(launch) == 0);
+    heddle_launch_free(launch);
+  }
+  CHECK(heddle_buffer_read(x, xs, sizeof xs) == 0);
+  for (int i = 0; i < n; ++i) CHECK(xs[i] == 5 * (float)i);
+  CHECK(!heddle_launch_begin(rt, add, &points, 2, of_add) && strstr(heddle_error(), "0 to 3 expected"));
+  points.how = 3, points.meanwhile = 1;
+  CHECK(!heddle_launch_begin(rt, add, &points, 2, of_add) && strstr(heddle_error(), "private outputs"));
+  heddle_kernel_free(add);
+
   /* Mistakes are told, not died of. */
   CHECK(!heddle_launch_begin(rt, saxpy, &grid, 2, arguments) &&
         strstr(heddle_error(), "2 arguments given, 3 expected"));

@@ -1,4 +1,6 @@
 // Kernels with several implementations, as a program uses them, and what it is told where they are wrong.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "heddle/heddle.hpp"
@@ -125,6 +127,113 @@ TEST_F(Variants, MistakesAreNamed) {
   EXPECT_NE(refusal(rt.kernel("square").variant("one", one, {.points = {-1}, .group = {64}})).find("at least 1"),
             std::string::npos);
 }
+
+// Work that depends on data, and must not be done twice: what was there before is a part of the result.
+const char* const steps = R"(
+int steps_of(int x) { int s = 0; for (uint v = (uint)x; v > 1; ++s) v = v % 2 ? 3 * v + 1 : v / 2; return s; }
+kernel void steps(global int* x, int n) {
+  for (int i = EACH * get_global_id(0); i < EACH * (int)get_global_id(0) + EACH; ++i)
+    if (i < n) x[i] += steps_of(x[i]);
+}
+kernel void histogram(global const int* in, global int* bins, int n) {
+  for (int i = EACH * get_global_id(0); i < EACH * (int)get_global_id(0) + EACH; ++i)
+    if (i < n) atomic_inc(&bins[steps_of(in[i]) % 64]);
+}
+)";
+
+int steps_of(int x) {
+  int s = 0;
+  for (auto v = static_cast<unsigned>(x); v > 1; ++s) v = v % 2 ? 3 * v + 1 : v / 2;
+  return s;
+}
+
+class PrivateOutputs : public testing::TestWithParam<const char*> {
+ protected:
+  static constexpr int n = 300'001;
+  Runtime rt{Options{.devices = GetParam()}};
+
+  Kernel kernel(const std::string& name) {
+    return rt.kernel(name)
+        .variant("one", steps, {.points = {64}, .group = {64}, .guarded = true, .options = "-DEACH=1"})
+        .variant("two", steps, {.points = {128}, .group = {64}, .guarded = true, .options = "-DEACH=2"});
+  }
+  // The longer ones come last.
+  static std::vector<int> numbers() {
+    std::vector<int> out(n);
+    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<int>(i * i % (i + 1) + i / 2 + 1);
+    return out;
+  }
+  // Looks are noisy, and who is far off is not compared: several launches, all of which must be right.
+  template <class Run>
+  void until_repeated(Kernel& kernel, const Run& run) {
+    for (int i = 0; i < 20; ++i) {
+      const Report report = run();
+      if (HasFailure()) return;
+      for (const Slice& slice : report.slices) {
+        if (slice.repeat) return;
+      }
+      kernel.forget();
+    }
+    FAIL() << "nothing was ever computed again";
+  }
+};
+
+using How = Selection::How;
+
+TEST_P(PrivateOutputs, InPlace) {
+  const std::vector<int> before = numbers();
+  for (const How how : {How::as_known, How::same_part, How::private_outputs}) {
+    Kernel in_place = kernel("steps");
+    until_repeated(in_place, [&] {
+      auto x = rt.buffer<int>(n);
+      x.write(before);
+      const Launch launch = rt.launch(in_place, grid(n).select({.how = how}), x, n);
+      const auto after = x.read();
+      for (std::size_t i = 0; i < n; ++i) {
+        EXPECT_EQ(after[i], before[i] + steps_of(before[i])) << i;
+        if (HasFailure()) break;
+      }
+      return launch.report();
+    });
+  }
+}
+
+TEST_P(PrivateOutputs, Histogram) {
+  const std::vector<int> numbers = this->numbers();
+  std::vector<int> expected(64, 7);
+  for (int x : numbers) ++expected[static_cast<std::size_t>(steps_of(x) % 64)];
+  auto in = rt.buffer<int>(n);
+  in.write(numbers);
+  for (const How how : {How::as_known, How::same_part, How::private_outputs}) {
+    Kernel histogram = kernel("histogram");
+    const auto run = [&] {
+      auto bins = rt.buffer<int>(64);
+      for (int& bin : bins.host()) bin = 7;
+      const Launch launch = rt.launch(histogram, grid(n).select({.how = how}), in, bins, n);
+      const auto result = bins.read();
+      EXPECT_TRUE(std::equal(result.begin(), result.end(), expected.begin()));
+      return launch.report();
+    };
+    if (rt.devices().size() == 1) {
+      until_repeated(histogram, run);
+    } else {  // other devices may write to the same bins
+      for (const Slice& slice : run().slices) EXPECT_FALSE(slice.repeat);
+    }
+  }
+}
+
+TEST_P(PrivateOutputs, NotTogetherWithMeanwhile) {
+  auto x = rt.buffer<int>(n);
+  try {
+    rt.launch(kernel("steps"), grid(n).select({.how = How::private_outputs, .meanwhile = true}), x, n);
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("private outputs"), std::string::npos) << error.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, PrivateOutputs, testing::Values("cpu", "cpu/2"),
+                         [](const auto& set) { return set.param == std::string("cpu") ? "one" : "two"; });
 
 }  // namespace
 }  // namespace heddle
