@@ -53,13 +53,33 @@ HEDDLE_API_C heddle_kernel* heddle_kernel_make(heddle_runtime* runtime, const ch
 /* A kernel of several implementations, which are added one by one; the first must be able to compute all of a launch.
  * heddle.hpp says more. */
 HEDDLE_API_C heddle_kernel* heddle_kernel_open(heddle_runtime* runtime, const char* name);
+/* A variant may make the arguments of its kernel of those of the launch; heddle.hpp says when. The function sees the
+ * launch's arguments in host memory (NULL: it does not depend on that one), and adds those of its kernel in their
+ * order. Not 0: it failed. */
+typedef struct {
+  const void* bytes;
+  size_t size;
+} heddle_input;
+typedef struct heddle_prepared heddle_prepared;
+typedef int (*heddle_prepare)(void* user, const int64_t points[3], size_t count, const heddle_input* inputs,
+                              heddle_prepared* out);
+HEDDLE_API_C int heddle_prepared_given(heddle_prepared* out, size_t argument);               /* as in the launch */
+HEDDLE_API_C int heddle_prepared_array(heddle_prepared* out, const void* from, size_t size); /* which is copied */
+/* NULL: local memory of `size` bytes. */
+HEDDLE_API_C int heddle_prepared_value(heddle_prepared* out, const void* value, size_t size);
+
 /* Extents of 0 count as 1. */
 typedef struct {
-  int64_t points[3];   /* of the launch, that one group computes */
-  int64_t group[3];    /* work-items of it */
-  int guarded;         /* not 0: its last group may reach over the end of the launch */
-  const char* options; /* for its compiler; NULL: none */
-  const char* entry;   /* the function's name; NULL: the kernel's */
+  int64_t points[3];      /* of the launch, that one group computes */
+  int64_t group[3];       /* work-items of it */
+  int guarded;            /* not 0: its last group may reach over the end of the launch */
+  const char* options;    /* for its compiler; NULL: none */
+  const char* entry;      /* the function's name; NULL: the kernel's */
+  heddle_prepare prepare; /* NULL: it takes the launch's arguments */
+  void* user;             /* what that is given */
+  const size_t* reads;    /* numbers of the launch's arguments that it depends on; NULL: all that are only read */
+  size_t read_count;
+  int same_points; /* not 0: a group computes the points of its place, as without preparation */
 } heddle_covers;
 HEDDLE_API_C int heddle_kernel_add(heddle_kernel* kernel, const char* variant, const char* source,
                                    const heddle_covers* covers);

@@ -13,6 +13,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -178,16 +180,111 @@ detail::LocalArgument local(std::size_t count) {
   return {count * sizeof(T)};
 }
 
-// What one implementation of a kernel computes.
+// What a launch was given, as the preparation of a variant sees it: in host memory, to read only. Arguments have the
+// numbers of their places in the launch. std::invalid_argument for one that the preparation does not depend on, or that
+// is something else.
+class HEDDLE_API Inputs {
+ public:
+  explicit Inputs(const std::array<std::int64_t, 3>& points_of_launch) : points(points_of_launch) {}
+
+  const std::array<std::int64_t, 3> points;  // of the launch
+  template <class T>
+  std::span<const T> array(std::size_t argument) const {
+    const auto bytes = bytes_of(argument, false, sizeof(T));
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  template <class T>
+  T value(std::size_t argument) const {
+    T out;
+    std::memcpy(&out, bytes_of(argument, true, sizeof(T)).data(), sizeof(T));
+    return out;
+  }
+  std::size_t size() const { return all_.size(); }  // of the launch's arguments
+  // Of a buffer or a value; none of those that the preparation does not depend on.
+  std::span<const std::byte> bytes(std::size_t argument) const { return all_.at(argument).bytes; }
+
+ private:
+  friend class Kernel;
+  std::span<const std::byte> bytes_of(std::size_t argument, bool value, std::size_t element) const;
+  struct One {
+    std::span<const std::byte> bytes;
+    bool value;
+  };
+  std::vector<One> all_;
+};
+
+// An argument of the launch, by its place there.
+struct Given {
+  std::size_t argument;
+};
+inline Given given(std::size_t argument) { return {argument}; }
+
+// The arguments of a variant's own kernel, in its order: see prepared().
+struct Prepared {
+  struct Array {
+    std::shared_ptr<const void> owner;
+    std::span<const std::byte> bytes;
+  };
+  std::vector<std::variant<Given, Array, std::vector<std::byte>, detail::LocalArgument>> arguments;
+};
+
+namespace detail {
+
+inline void add(Prepared& to, Given argument) { to.arguments.emplace_back(argument); }
+inline void add(Prepared& to, LocalArgument memory) { to.arguments.emplace_back(memory); }
+template <class T>
+void add(Prepared& to, std::vector<T> elements) {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>);
+  const auto owner = std::make_shared<const std::vector<T>>(std::move(elements));
+  to.arguments.emplace_back(Prepared::Array{owner, std::as_bytes(std::span(*owner))});
+}
+template <class T, std::size_t N>
+void add(Prepared& to, std::span<T, N> elements) {
+  add(to, std::vector<std::remove_const_t<T>>(elements.begin(), elements.end()));
+}
+template <class T>
+requires std::is_trivially_copyable_v<T>
+void add(Prepared& to, const T& value) {
+  static_assert(!std::is_pointer_v<T>, "kernels take arrays, not pointers");
+  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+  to.arguments.emplace_back(std::vector<std::byte>(bytes, bytes + sizeof(T)));
+}
+
+}  // namespace detail
+
+// Of any of the launch's arguments, given(i), new arrays, as vectors or spans, local<T>(n), and values of exactly the
+// kernel's types:
+//
+//   return heddle::prepared(std::move(order), std::move(lengths), heddle::given(3), heddle::given(4), rows);
+template <class... A>
+Prepared prepared(A&&... arguments) {
+  Prepared out;
+  (detail::add(out, std::forward<A>(arguments)), ...);
+  return out;
+}
+
+// What one implementation of a kernel computes, and of what.
 struct Covers {
   std::array<std::int64_t, 3> points{1, 1, 1};  // of the launch, by one of its groups
   std::array<std::int64_t, 3> group{1, 1, 1};   // work-items of that group
   bool guarded = false;                         // it checks bounds: its last group may reach over the end of the launch
   std::string options = "";                     // for its compiler
   std::string entry = "";                       // the function's name, if it is not the kernel's
+
+  // Makes the arguments of its kernel of those of the launch, on the host: a matrix in another layout. Done when the
+  // variant is first to run, and again when what it depends on has changed; in between, what it made is used again. Its
+  // kernel only reads those arrays. It runs on a thread of Heddle's while the launch waits, and must not use the
+  // runtime. Where it throws, or what it gives does not fit its kernel, the variant is left out. Empty: the kernel
+  // takes what the launch is given. Not for the first variant.
+  std::function<Prepared(const Inputs&)> prepare = {};
+  // Places of the arguments that it depends on, and sees. Empty: all that the launch only reads.
+  std::vector<std::size_t> reads = {};
+  // A group computes the points of its place, as without preparation. Else, say where rows are sorted, only whole
+  // launches are given to one variant or another, on one device.
+  bool same_points = false;
 };
 
-// One implementation, or several that take the same arguments and leave the same results:
+// One implementation, or several that take the same arguments, or prepare their own, and leave the same results:
 //
 //   auto spmv = rt.kernel("spmv")
 //       .variant("scalar", scalar_source, {.points = {128}, .group = {128}, .guarded = true})
@@ -201,7 +298,7 @@ class HEDDLE_API Kernel {
   const std::string& name() const { return name_; }
   // Another one; it is built at the first launch. Extents that are left out, or 0, count as 1.
   Kernel& variant(const std::string& name, const std::string& source, const Covers& covers);
-  // What was found out about them in this run: the next launch compares them.
+  // What was found out about them in this run, and what they prepared: the next launch compares them.
   void forget();
 
  private:

@@ -50,11 +50,11 @@ void Aside::fill() const {
 
 std::vector<Aside::Copy> copies_for(const Launch& launch, const core::Box& box) {
   std::vector<Aside::Copy> out;
-  for (const Slice::Use& use : uses_of(launch, launch.whole)) {
+  for (const Slice::Use& use : uses_of(launch)) {
     if (!use.touch.written.empty()) out.push_back({.of = use.memory});
   }
   for (const Way& way : launch.ways) {
-    for (const Slice::Use& use : uses_of(launch, way.kernel->touches(*way.shape, way.groups(box)))) {
+    for (const Slice::Use& use : uses_of(launch.request.arguments, way.kernel->touches(*way.shape, way.groups(box)))) {
       for (Aside::Copy& copy : out) {
         if (copy.of == use.memory) copy.bytes.add(use.touch.read), copy.bytes.add(use.touch.written);
       }
@@ -65,7 +65,7 @@ std::vector<Aside::Copy> copies_for(const Launch& launch, const core::Box& box) 
 
 bool can_be_copied(const Launch& launch, const std::vector<Aside::Copy>& copies) {
   Bytes all = 0;
-  for (const Slice::Use& use : uses_of(launch, launch.whole)) {
+  for (const Slice::Use& use : uses_of(launch)) {
     SpanSet touched = use.touch.read;
     touched.add(use.touch.written);
     all += static_cast<Bytes>(touched.size());
@@ -74,7 +74,7 @@ bool can_be_copied(const Launch& launch, const std::vector<Aside::Copy>& copies)
 }
 
 bool writes_to(const Launch& launch, const Way& way, const core::Box& box, const std::vector<Aside::Copy>& copies) {
-  for (const Slice::Use& use : uses_of(launch, way.kernel->touches(*way.shape, way.groups(box)))) {
+  for (const Slice::Use& use : uses_of(launch.request.arguments, way.kernel->touches(*way.shape, way.groups(box)))) {
     for (const Aside::Copy& copy : copies) {
       if (copy.of == use.memory && copy.bytes.meets(use.touch.written)) return true;
     }
@@ -107,10 +107,9 @@ std::shared_ptr<Aside> Engine::copy_aside(Launch& launch, const core::Box& box) 
 }
 
 void Engine::drop_aside(Slice& slice) {
-  const Launch& launch = *slice.launch;
   std::shared_ptr<Aside>& aside = slice.launch->asides[slice.member];
   if (!aside || !slice.choice) return;
-  const auto next = decide::next_probe(slice.choice->selection, launch.space.volume(), launch.number);
+  const auto next = decide::next_probe(slice.choice->selection, slice.probe->of, slice.launch->number);
   if (!next || !next->repeat) aside.reset();
 }
 

@@ -35,26 +35,32 @@ core::Grid grid_of(const Request& request, const Variant& variant) {
   return grid;
 }
 
-// A variant must write what the base writes, for the same points. Only where both are known exactly can it be checked.
+}  // namespace
+
 void check_footprint(const Launch& launch, const Way& base, const Way& way) {
   if (way.shape->footprint_fits) return;
   const core::Box all = core::align(launch.space, way.part, launch.space);
   core::Box first = all;  // alone, a group shows what it covers; together, guards may hide it
   for (std::size_t d = 0; d < 3; ++d) first.end[d] = std::min(all.end[d], way.part.points[d]);
-  for (const core::Box& part : {first, all}) {
+  std::vector<core::Box> parts = {first, all};
+  if (way.preparation && !way.preparation->same_points) parts = {launch.space};
+  for (const core::Box& part : parts) {
     const auto expected = base.kernel->touches(*base.shape, base.groups(part));
     const auto given = way.kernel->touches(*way.shape, way.groups(part));
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      if (!expected[i].exact || !given[i].exact || expected[i].written == given[i].written) continue;
+    for (std::size_t j = 0; j < given.size(); ++j) {
+      const auto i = way.position(j);
+      if (!i || !expected[*i].exact || !given[j].exact || expected[*i].written == given[j].written) continue;
       throw UsageError(fmt::format(
           "kernel '{}', variant '{}': its footprint contradicts its source: for points {} it writes {} bytes of "
           "argument {} where '{}' writes {}",
-          launch.name(), way.variant, core::to_string(part), given[i].written.size(), i, base.variant,
-          expected[i].written.size()));
+          launch.name(), way.variant, core::to_string(part), given[j].written.size(), *i, base.variant,
+          expected[*i].written.size()));
     }
   }
   way.shape->footprint_fits = true;
 }
+
+namespace {
 
 // Whether a part can be computed once more, and nothing changes.
 bool repeatable(const Launch& launch) {
@@ -78,6 +84,7 @@ std::string why_not_apart(const Launch& launch, const core::Footprint& together,
   if (launch.request.wishes.meanwhile) return "other parts are computed meanwhile";
   if (!launch.undivided.empty()) return launch.undivided;
   for (const Way& way : launch.ways) {
+    if (way.preparation) return fmt::format("'{}' prepares its own inputs", way.variant);
     if (!way.kernel->facts() || !core::writes_arguments_alone(*way.kernel->facts()))
       return fmt::format("nobody knows where '{}' writes", way.variant);
   }
@@ -139,15 +146,28 @@ core::Result<std::shared_ptr<Pool>> Engine::make_pool(const std::string& name, s
       core::log(core::LogLevel::warn, fmt::format("kernel '{}': variant {} is left out", name, pool->dropped.back()));
       continue;
     }
-    pool->variants.push_back({variant.name, std::move(*made), variant.group, variant.footprint});
+    Variant& added =
+        pool->variants.emplace_back(Variant{variant.name, std::move(*made), variant.group, variant.footprint});
+    if (variant.prepare)
+      added.preparation = std::make_shared<Preparation>(
+          Preparation{std::move(variant.prepare), std::move(variant.reads), variant.same_points});
   }
   if (pool->variants.empty())
     return Failure{FailureKind::build, fmt::format("no variant of kernel '{}' builds on any device", name), logs};
+  if (pool->variants.front().preparation)
+    return Failure{FailureKind::build,
+                   fmt::format("kernel '{}': its variant '{}' prepares its inputs, and none comes before it that takes "
+                               "those of launches",
+                               name, pool->variants.front().name),
+                   logs};
   return pool;
 }
 
 void Engine::forget(Pool& pool) {
   Lock lock(mutex_);
+  for (const Variant& variant : pool.variants) {
+    if (variant.preparation) variant.preparation->done.clear();
+  }
   for (auto& [kind, choice] : pool.choices) {
     choice.selection.reopened = 0, choice.selection.misled = false;
     choice.regions.clear(), choice.settled = false;
@@ -169,6 +189,7 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
         "kernel '{}': variants cannot be compared on private outputs while other parts are computed; one or the other",
         pool.name));
   for (const Variant& variant : pool.variants) {
+    if (variant.preparation && variant.preparation->failed) continue;
     Way way{.variant = variant.name, .kernel = variant.kernel, .grid = grid_of(request, variant)};
     way.footprint = variant.footprint;
     way.part = core::joint(pool.variants.front().footprint, variant.footprint);
@@ -189,7 +210,13 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
           "that guards itself, or another size, expected",
           pool.name, core::to_string(launch.space), variant.name));
     if (part.empty()) continue;  // the launch is too small for it
-    way.shape = way.kernel->shape(way.grid, scalars, sizes);
+    if (variant.preparation) {
+      const bool covers = core::align(launch.space, way.footprint, launch.space) == launch.space;
+      if (!variant.preparation->same_points && !covers) continue;
+      way.preparation = variant.preparation, way.inputs = Way::Inputs::missing;
+    } else {
+      way.shape = way.kernel->shape(way.grid, scalars, sizes);
+    }
     if (variant.name == request.wishes.initial) launch.initial = launch.ways.size();
     launch.ways.push_back(std::move(way));
   }
@@ -204,6 +231,7 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
   launch.one_space = base.shape->one_space;
   for (std::size_t w = 1; w < launch.ways.size(); ++w) {
     const Way& way = launch.ways[w];
+    if (way.preparation) continue;
     check_footprint(launch, base, way);
     for (std::size_t i = 0; i < launch.whole.size(); ++i) {
       Touch& all = launch.whole[i];
@@ -216,6 +244,7 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
     if (launch.undivided.empty() && one_group) launch.undivided = way.kernel->why_not();
     launch.one_space |= way.shape->one_space;
   }
+  bind_prepared(launch);
   // Undivided, a launch must be covered by whoever takes it.
   if (!launch.undivided.empty()) {
     std::erase_if(launch.ways, [&](const Way& way) {
@@ -263,7 +292,8 @@ void Engine::choose(Launch& launch) {
       building |= built.state == Built::State::building;
       const bool can_cut = way.kernel->cut_by() != CutBy::box || built.box;
       rivals.push_back({.footprint = way.part,
-                        .ready = built.state == Built::State::ready && (!launch.undivided.empty() || can_cut)});
+                        .ready = built.state == Built::State::ready && (!launch.undivided.empty() || can_cut) &&
+                                 way.inputs != Way::Inputs::failed});
     }
     const auto ready = [](const decide::Rival& rival) { return rival.ready; };
     if (building || std::none_of(rivals.begin(), rivals.end(), ready)) continue;

@@ -229,27 +229,32 @@ void Engine::build() {
   for (;;) {
     to_build_changed_.wait(lock, [&] { return !to_build_.empty() || inbox_->closing; });
     if (inbox_->closing) return;
-    auto [kernel, member, windows] = std::move(to_build_.front());
-    to_build_.pop_front();
-    lock.unlock();
-    Built built = windows ? Built{.windows = make_windows(*kernel, member)} : kernel->build_on(*devices_[member]);
-    lock.lock();
-    if (const auto& failure = windows ? built.windows.failure : built.failure)
-      core::log(core::LogLevel::info, fmt::format("kernel '{}' does not build on {}: {}", kernel->source().name,
-                                                  devices_[member]->info().id, failure->what));
-    ++generation_;
-    if (windows)
-      kernel->built[member].windows = std::move(built.windows);
-    else
-      kernel->built[member] = std::move(built);
-    std::vector<std::shared_ptr<Launch>> waiting;
-    for (const auto& launch : active_) {
-      const auto& ways = launch->ways;
-      if (std::any_of(ways.begin(), ways.end(), [&kernel = kernel](const Way& w) { return w.kernel == kernel; }))
-        waiting.push_back(launch);
-    }
-    for (const auto& launch : waiting) turn(launch);
+    build_next(lock);
   }
+}
+
+void Engine::build_next(Lock& lock) {
+  const auto [kernel, member, windows, prepared, way] = std::move(to_build_.front());
+  to_build_.pop_front();
+  if (prepared) return run_preparation(lock, prepared, way);
+  lock.unlock();
+  Built built = windows ? Built{.windows = make_windows(*kernel, member)} : kernel->build_on(*devices_[member]);
+  lock.lock();
+  if (const auto& failure = windows ? built.windows.failure : built.failure)
+    core::log(core::LogLevel::info, fmt::format("kernel '{}' does not build on {}: {}", kernel->source().name,
+                                                devices_[member]->info().id, failure->what));
+  ++generation_;
+  if (windows)
+    kernel->built[member].windows = std::move(built.windows);
+  else
+    kernel->built[member] = std::move(built);
+  std::vector<std::shared_ptr<Launch>> waiting;
+  for (const auto& launch : active_) {
+    const auto& ways = launch->ways;
+    if (std::any_of(ways.begin(), ways.end(), [&kernel = kernel](const Way& w) { return w.kernel == kernel; }))
+      waiting.push_back(launch);
+  }
+  for (const auto& launch : waiting) turn(launch);
 }
 
 // ---- Launches -------------------------------------------------------------------------------------------------------
@@ -348,6 +353,7 @@ void Engine::add_blockers(const std::shared_ptr<Launch>& launch) {
     if (!view) continue;
     Memory& memory = *view->memory;
     const bool writes = !launch->whole[i].written.empty();
+    memory.version += writes;
     wait_for(memory.last_writer);
     if (writes) {
       for (const auto& reader : memory.readers) wait_for(reader);
@@ -367,7 +373,9 @@ std::shared_ptr<Launch> Engine::submit(Request request) {
   auto launch = std::make_shared<Launch>(std::move(request));
   Lock lock(mutex_);
   if (const Pool* pool = launch->request.pool.get()) {
-    for (const Variant& variant : pool->variants) check(launch->request, *variant.kernel);
+    for (const Variant& variant : pool->variants) {
+      if (!variant.preparation) check(launch->request, *variant.kernel);
+    }
   } else {
     check(launch->request, *launch->request.kernel);
   }
@@ -409,6 +417,7 @@ core::Status Engine::wait(const std::shared_ptr<Launch>& launch) {
 
 void Engine::wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch) {
   if (options_.advance) {
+    if (!to_build_.empty()) return build_next(lock);
     for (const auto& one : active_) {
       for (const auto& slice : one->in_flight) watch(slice);
     }
@@ -418,7 +427,7 @@ void Engine::wait_for_change(Lock& lock, const std::shared_ptr<Launch>& launch) 
     if (drain() || moved || launch->over) return;
     hang_all();
     const auto at_work = [](const auto& one) { return !one->in_flight.empty(); };
-    if (!launch->over && std::none_of(active_.begin(), active_.end(), at_work) && gathers_.empty())
+    if (!launch->over && std::none_of(active_.begin(), active_.end(), at_work) && gathers_.empty() && to_build_.empty())
       throw core::InternalError(
           fmt::format("kernel '{}' is stuck with {} items left", launch->name(), launch->remaining.volume()));
     return;

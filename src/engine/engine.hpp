@@ -126,6 +126,7 @@ class Engine {
   std::optional<kernel::Source> source_for_analysis(const KernelSource& source);
   WindowForm make_windows(const Kernel& kernel, std::size_t member);
   void build();
+  void build_next(Lock& lock);
   void check(const Request& request, const Kernel& kernel) const;
   void bind(Launch& launch);
   void add_blockers(const std::shared_ptr<Launch>& launch);
@@ -135,6 +136,7 @@ class Engine {
   HostBlock host_block(Bytes size, bool locked);
   std::shared_ptr<Memory> known(std::shared_ptr<Memory> memory);
   void wait_for_users(Memory& memory, bool readers);
+  core::Status bring_to_host(Lock& lock, const std::shared_ptr<Memory>& memory);
   bool wait_for_arrival(Lock& lock, Memory& memory);
 
   // progress.cpp
@@ -168,8 +170,15 @@ class Engine {
   std::shared_ptr<Aside> copy_aside(Launch& launch, const core::Box& box);  // null: cannot be
   void drop_aside(Slice& slice);  // of the part that it was a probe of, unless others will compute that
 
-  // room.cpp
+  // preparing.cpp
   enum class Placed { yes, later, otherwise };
+  void bind_prepared(Launch& launch);
+  Placed prepare(const std::shared_ptr<Launch>& launch, std::size_t way);
+  void run_preparation(Lock& lock, const std::shared_ptr<Launch>& launch, std::size_t way);
+  bool take_prepared(Launch& launch, std::size_t way, const std::shared_ptr<const Prepared>& prepared);
+  void leave_out(Launch& launch, std::size_t way, const std::string& why);
+
+  // room.cpp
   struct Leaving {
     bool some = false;  // buffers left
     bool soon = false;  // others will, when their bytes are on the host
@@ -250,7 +259,9 @@ class Engine {
   struct ToBuild {
     std::shared_ptr<Kernel> kernel;
     std::size_t member;
-    bool windows = false;  // the window form alone
+    bool windows = false;            // the window form alone
+    std::shared_ptr<Launch> launch;  // not a kernel, but inputs for a way of it
+    std::size_t way = 0;
   };
   std::deque<ToBuild> to_build_;
   std::condition_variable to_build_changed_;

@@ -68,6 +68,7 @@ void Engine::discard(const std::shared_ptr<Memory>& memory) {
   while (wait_for_arrival(lock, *memory)) {
   }
   memory->written(host_memory, SpanSet(memory->all()));
+  ++memory->version;
 }
 
 // False where no bytes are on their way to the host's copy; else the first of them have come, or never will.
@@ -91,16 +92,22 @@ bool Engine::wait_for_arrival(Lock& lock, Memory& memory) {
 core::Status Engine::to_host(const std::shared_ptr<Memory>& memory, bool for_writing) {
   wait_for_users(*memory, for_writing);
   Lock lock(mutex_);
+  if (!memory->fresh(host_memory).covers(SpanSet(memory->all()))) memory->host_reads = true;
+  if (auto status = bring_to_host(lock, memory); !status) return status;
+  if (!for_writing) return core::Done{};
+  memory->written(host_memory, SpanSet(memory->all()));
+  ++memory->version;
+  return core::Done{};
+}
+
+core::Status Engine::bring_to_host(Lock& lock, const std::shared_ptr<Memory>& memory) {
   if (!memory->unusable.empty()) return Failure{FailureKind::lost, memory->unusable, ""};
   const SpanSet all(memory->all());
-  if (!memory->fresh(host_memory).covers(all)) memory->host_reads = true;
   for (;;) {
     memory->settle();
     if (!gather(memory, all)) return Failure{FailureKind::lost, "bytes of a buffer were lost with their device", ""};
-    if (!wait_for_arrival(lock, *memory) && !drain() && memory->fresh(host_memory).covers(all)) break;
+    if (!wait_for_arrival(lock, *memory) && !drain() && memory->fresh(host_memory).covers(all)) return core::Done{};
   }
-  if (for_writing) memory->written(host_memory, all);
-  return core::Done{};
 }
 
 bool Engine::in_use(const Memory& memory) {

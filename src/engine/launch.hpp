@@ -5,26 +5,18 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "core/box.hpp"
 #include "core/errors.hpp"
 #include "device/timing.hpp"
+#include "engine/arguments.hpp"
 #include "engine/kernel.hpp"
-#include "engine/memory.hpp"
 #include "engine/pool.hpp"
 
 namespace heddle::engine {
 
 using core::Nanoseconds;
-
-// A buffer, or a part of one, as an argument.
-struct View {
-  std::shared_ptr<Memory> memory;  // shared: a launch may outlive the program's hold on it
-  Bytes begin = 0, size = 0;
-};
-using Argument = std::variant<View, device::Scalar, device::LocalMemory>;
 
 // How the program wants a launch to run; what it does not say is decided.
 enum class Profiling { once, always, never };
@@ -71,9 +63,20 @@ struct Way {
   std::shared_ptr<Kernel> kernel;
   core::Grid grid;
   core::Footprint footprint;
-  core::Footprint part;  // what parts that it takes are made of: the base can take what they leave
-  std::shared_ptr<const Shape> shape;
+  core::Footprint part;                // what parts that it takes are made of: the base can take what they leave
+  std::shared_ptr<const Shape> shape;  // none yet where its inputs are not prepared
 
+  // Where it prepares its inputs: from what, and what came of it.
+  std::shared_ptr<Preparation> preparation;
+  std::vector<std::size_t> reads;  // arguments of the launch
+  Origin origin;
+  enum class Inputs { given, missing, coming, ready, failed } inputs = Inputs::given;
+  std::shared_ptr<const Prepared> prepared;
+  std::vector<Argument> arguments;
+  std::vector<Touch> whole;  // per argument of these
+
+  // The argument of the launch that its i-th one is.
+  std::optional<std::size_t> position(std::size_t i) const;
   core::Box groups(const core::Box& points) const;
 };
 
@@ -148,12 +151,17 @@ struct Slice {
 };
 
 // What is done to each memory, whatever the number of arguments that are it; apart, to private ones.
-std::vector<Slice::Use> uses_of(const Launch& launch, const std::vector<Touch>& touches, const Aside* apart = nullptr);
+std::vector<Slice::Use> uses_of(const std::vector<Argument>& arguments, const std::vector<Touch>& touches,
+                                const Aside* apart = nullptr);
+std::vector<Slice::Use> uses_of(const Launch& launch);  // all that it does to the program's
 
 class Launch {
  public:
   explicit Launch(Request asked) : request(std::move(asked)) {}
   const std::string& name() const { return request.kernel->source().name; }
+  const std::vector<Argument>& arguments_of(const Way& way) const {
+    return way.preparation ? way.arguments : request.arguments;
+  }
 
   // The engine's, under its lock.
   Request request;
@@ -192,5 +200,8 @@ class Launch {
   int waiting = 0;  // threads that wait to be told of its end
   Report report;
 };
+
+// A variant must write what the base writes, for the same points; UsageError where both are known exactly, and differ.
+void check_footprint(const Launch& launch, const Way& base, const Way& way);
 
 }  // namespace heddle::engine

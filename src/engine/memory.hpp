@@ -94,8 +94,9 @@ class Memory {
   // Launches that use this memory and may not be over: the last that wrote, and those that read since.
   std::weak_ptr<Launch> last_writer;
   std::vector<std::weak_ptr<Launch>> readers;
-  bool host_reads = false;  // the program read results of a launch from here: bring them back without being asked
-  std::string unusable;     // why; a device that hangs may still write here
+  std::uint64_t version = 0;  // counts launches that write it, and when the program may have: from their calls on
+  bool host_reads = false;    // the program read results of a launch from here: bring them back without being asked
+  std::string unusable;       // why; a device that hangs may still write here
 
  private:
   struct Place {

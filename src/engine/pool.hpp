@@ -9,6 +9,7 @@
 
 #include "core/history.hpp"
 #include "decide/select.hpp"
+#include "engine/arguments.hpp"
 #include "engine/kernel.hpp"
 
 namespace heddle::engine {
@@ -18,6 +19,10 @@ struct VariantSource {
   KernelSource source;
   core::Index group{1, 1, 1};  // work-items
   core::Footprint footprint;   // points that a group covers
+  // Makes its inputs of the launch's; empty: it takes those as they are.
+  Prepare prepare = {};
+  std::vector<std::size_t> reads = {};  // arguments that this depends on; empty: all that the launch only reads
+  bool same_points = false;             // of the launch, as if it took its inputs as they are
 };
 
 struct Variant {
@@ -25,6 +30,7 @@ struct Variant {
   std::shared_ptr<Kernel> kernel;
   core::Index group{1, 1, 1};
   core::Footprint footprint;
+  std::shared_ptr<Preparation> preparation = nullptr;  // shared: with launches that wait for it
 };
 
 struct Choice;
@@ -46,8 +52,8 @@ struct Choice {
 
 struct Pool {
   std::string name;
-  std::vector<Variant> variants;                                  // the base first; all take the same arguments
-  std::vector<std::string> dropped;                               // variants that build nowhere, and why
+  std::vector<Variant> variants;     // the base first; all take the same arguments, or make theirs of those
+  std::vector<std::string> dropped;  // variants that build nowhere, or cannot be prepared, and why
   std::map<std::pair<std::string, std::size_t>, Choice> choices;  // by kind of launch and member
 };
 

@@ -18,9 +18,10 @@ namespace {
 // The bytes of a memory that a slice needs on its device, if it gets no more than those; all of them where that is not
 // much less, as they can stay for the next.
 Span window_of(const Launch& launch, const Slice& slice, const Slice::Use& use) {
-  const auto& arguments = launch.ways[slice.way].kernel->facts()->arguments;
+  const Way& way = launch.ways[slice.way];
+  const auto& arguments = way.kernel->facts()->arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const auto* view = std::get_if<View>(&launch.request.arguments[i]);
+    const auto* view = std::get_if<View>(&launch.arguments_of(way)[i]);
     if (view && view->memory == use.memory && !core::windowed(arguments[i])) return use.memory->all();
   }
   SpanSet touched = use.touch.read;
@@ -118,8 +119,16 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
   }
   const std::string& id = member.device->info().id;
   const auto never = [&](const std::string& why) {
-    launch.excluded[m] = true;
     launch.ways.front().shape->plan.reset();
+    Way& way = launch.ways[slice.way];
+    // What it prepared is its own: the base may find room.
+    if (way.preparation && launch.ways.front().kernel->built[m].state == Built::State::ready) {
+      way.inputs = Way::Inputs::failed;
+      if (launch.choices[m]) decide::give_up(launch.choices[m]->selection, slice.way);
+      launch.report.notes.push_back(fmt::format("variant '{}' does not run on {}: {}", way.variant, id, why));
+      return Placed::otherwise;
+    }
+    launch.excluded[m] = true;
     launch.last_failure = Failure{FailureKind::allocation, why, ""};
     launch.report.notes.push_back(fmt::format("does not run on {}: {}", id, why));
     return Placed::otherwise;

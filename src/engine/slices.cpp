@@ -148,8 +148,9 @@ core::Status Engine::launch(Slice& slice) {
   const int space = member.device->info().space;
   std::vector<device::Argument> arguments;
   std::vector<std::uint64_t> windows;  // where they begin, seen from the argument
-  for (std::size_t i = 0; i < launch.request.arguments.size(); ++i) {
-    const Argument& argument = launch.request.arguments[i];
+  const std::vector<Argument>& given = launch.arguments_of(way);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Argument& argument = given[i];
     if (const auto* view = std::get_if<View>(&argument)) {
       const std::shared_ptr<Memory>& memory = slice.apart ? slice.apart->instead_of(view->memory) : view->memory;
       const auto use =

@@ -12,10 +12,11 @@ using core::Failure;
 using core::FailureKind;
 using device::host_memory;
 
-std::vector<Slice::Use> uses_of(const Launch& launch, const std::vector<Touch>& touches, const Aside* apart) {
+std::vector<Slice::Use> uses_of(const std::vector<Argument>& arguments, const std::vector<Touch>& touches,
+                                const Aside* apart) {
   std::vector<Slice::Use> out;
   for (std::size_t i = 0; i < touches.size(); ++i) {
-    const auto* view = std::get_if<View>(&launch.request.arguments[i]);
+    const auto* view = std::get_if<View>(&arguments[i]);
     if (!view) continue;
     const std::shared_ptr<Memory>& memory = apart ? apart->instead_of(view->memory) : view->memory;
     auto at = std::find_if(out.begin(), out.end(), [&](const Slice::Use& u) { return u.memory == memory; });
@@ -27,6 +28,8 @@ std::vector<Slice::Use> uses_of(const Launch& launch, const std::vector<Touch>& 
   }
   return out;
 }
+
+std::vector<Slice::Use> uses_of(const Launch& launch) { return uses_of(launch.request.arguments, launch.whole); }
 
 core::Box Way::groups(const core::Box& points) const {
   core::Box out;
@@ -60,7 +63,8 @@ decide::State Engine::state_of(const Launch& launch) const {
     for (const Way& way : launch.ways) {
       const Built& built = way.kernel->built[m];
       const bool can_cut = way.kernel->cut_by() != CutBy::box || built.box;
-      const bool can = built.state == Built::State::ready && (out.whole || can_cut);
+      const bool can =
+          built.state == Built::State::ready && (out.whole || can_cut) && way.inputs != Way::Inputs::failed;
       to.can.push_back(can);
       to.ready |= can && !member.aside && !launch.excluded[m];
       to.rate = std::max(to.rate, way.kernel->rates[m]);
@@ -79,7 +83,7 @@ int Engine::tasks_of(const Launch& launch) const {
   const int space = members_[primary_].device->info().space;
   if (space == host_memory || !launch.undivided.empty()) return 1;
   std::int64_t moves = 0;
-  for (const Slice::Use& use : uses_of(launch, launch.whole)) {
+  for (const Slice::Use& use : uses_of(launch)) {
     moves += core::subtract(use.touch.needed(), use.memory->fresh(space)).size();
     if (use.memory->host_reads) moves += use.touch.written.size();
   }
@@ -177,9 +181,10 @@ bool Engine::something_will_change(const Launch& launch) const {
   const auto at_work = [](const auto& other) { return !other->in_flight.empty(); };
   if ((room_wanted_ && !gathers_.empty()) || std::any_of(active_.begin(), active_.end(), at_work)) return true;
   return std::any_of(launch.ways.begin(), launch.ways.end(), [](const Way& way) {
-    return std::any_of(way.kernel->built.begin(), way.kernel->built.end(), [](const Built& built) {
-      return built.state == Built::State::building || built.windows.state == WindowForm::State::building;
-    });
+    return way.inputs == Way::Inputs::coming ||
+           std::any_of(way.kernel->built.begin(), way.kernel->built.end(), [](const Built& built) {
+             return built.state == Built::State::building || built.windows.state == WindowForm::State::building;
+           });
   });
 }
 
@@ -198,6 +203,7 @@ bool Engine::somebody_may_run(const Launch& launch) const {
 Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide::Action& action) {
   const Way& way = launch->ways[action.variant];
   const Kernel& kernel = *way.kernel;
+  if (const Placed prepared = prepare(launch, action.variant); prepared != Placed::yes) return prepared;
   // Where all devices work on the host's copy, nobody needs to know which part of it a slice touches.
   const bool whole = action.box == launch->space || all_on_host_;
   const int space = members_[action.member].device->info().space;
@@ -209,13 +215,14 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   const bool swaps = action.probe && launch->mode == decide::Mode::swap;
   if (swaps && again) {
     if (!aside || aside->box != action.box) {  // what was there before could not be copied: it is not repeated
-      launch->choices[action.member]->selection.visitors.clear();
+      choice_of(*launch, action.member, action.box)->selection.visitors.clear();
       return Placed::otherwise;
     }
     slice->apart = aside;
   }
-  slice->uses =
-      uses_of(*launch, whole ? launch->whole : kernel.touches(*way.shape, way.groups(action.box)), slice->apart.get());
+  const std::vector<Touch>& all = way.preparation ? way.whole : launch->whole;
+  slice->uses = uses_of(launch->arguments_of(way), whole ? all : kernel.touches(*way.shape, way.groups(action.box)),
+                        slice->apart.get());
   if (!again && !launch->remaining.covers(action.box)) return Placed::later;  // given away meanwhile
   if (!slice->exact()) launch->one_space = true;
   // What is perhaps not written can only be fresh in one place, so nobody may work in another meanwhile.
@@ -267,7 +274,7 @@ void Engine::end(const std::shared_ptr<Launch>& launch) {
   launch->over = true;
   if (launch->failure) {
     // Outputs of a failed launch are undefined; what is fresh nowhere else may as well be what the host has.
-    for (const Slice::Use& use : uses_of(*launch, launch->whole)) {
+    for (const Slice::Use& use : uses_of(*launch)) {
       for (const Span& span : use.touch.written.spans()) {
         SpanSet nowhere(span);
         for (MemorySpace space : use.memory->spaces()) nowhere.remove(use.memory->fresh(space));
@@ -275,7 +282,7 @@ void Engine::end(const std::shared_ptr<Launch>& launch) {
       }
     }
   }
-  for (const Slice::Use& use : uses_of(*launch, launch->whole)) {
+  for (const Slice::Use& use : uses_of(*launch)) {
     if (!launch->failure && use.memory->host_reads && !use.touch.exact) (void)gather(use.memory, use.touch.written);
   }
   watch_winners(*launch);

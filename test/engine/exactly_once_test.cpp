@@ -66,9 +66,10 @@ void run_on_fakes(bool faults) {
     return program.story();
   });
   EXPECT_TRUE(faults || counts.failed == 0);
-  EXPECT_TRUE(counts.launches < 10'000 ||
-              (counts.windows > 1000 && counts.repeats > 10 && counts.divided > 100 && counts.apart > 2))
-      << counts.windows << " " << counts.repeats << " " << counts.divided << " " << counts.apart;
+  EXPECT_TRUE(counts.launches < 10'000 || (counts.windows > 1000 && counts.repeats > 10 && counts.divided > 100 &&
+                                           counts.apart > 2 && counts.prepared > 20))
+      << counts.windows << " " << counts.repeats << " " << counts.divided << " " << counts.apart << " "
+      << counts.prepared;
 }
 
 TEST(ExactlyOnce, OnMachinesThatWork) { run_on_fakes(false); }

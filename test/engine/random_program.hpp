@@ -21,12 +21,14 @@ namespace heddle::engine {
 
 struct Counts {
   std::int64_t launches = 0, failed = 0, retries = 0, slices = 0, windows = 0, repeats = 0;
-  std::int64_t divided = 0;  // launches that had regions
-  std::int64_t apart = 0;    // launches that repeated parts of what they must not do twice
+  std::int64_t divided = 0;   // launches that had regions
+  std::int64_t apart = 0;     // launches that repeated parts of what they must not do twice
+  std::int64_t prepared = 0;  // slices on prepared inputs
 
   Counts& operator+=(const Counts& other) {
     launches += other.launches, failed += other.failed, retries += other.retries, slices += other.slices,
-        windows += other.windows, repeats += other.repeats, divided += other.divided, apart += other.apart;
+        windows += other.windows, repeats += other.repeats, divided += other.divided, apart += other.apart,
+        prepared += other.prepared;
     return *this;
   }
 };
@@ -103,6 +105,25 @@ class Program {
       const bool pairs = variant == std::string("pairs");
       variants.push_back(
           {variant, place_.source(pairs ? name : base), {group, 1, 1}, {{pairs ? 2 * group : group, 1, 1}}});
+    }
+    // In order, and in the order that another kernel undoes.
+    const auto prepare = [fails = pick(8) == 0](std::size_t step, const std::vector<Input>& inputs) {
+      if (fails) throw std::runtime_error("it cannot");
+      const std::size_t n = inputs.at(0).bytes.size() / 4;
+      const auto own = std::make_shared<std::vector<std::int32_t>>(n);
+      for (std::size_t i = 0; i < n; ++i) std::memcpy(&(*own)[i], inputs[0].bytes.data() + 4 * (i * step % n), 4);
+      return std::vector<MadeArgument>{NewArray{own, std::as_bytes(std::span(*own))}, std::size_t{1}, std::size_t{2}};
+    };
+    for (const std::size_t step : {1, 7}) {
+      if (base != "map" || pick(4) != 0) continue;  // seldom: a launch of them is not cut
+      const std::int64_t group = std::int64_t{1} << pick(3);
+      variants.push_back({step == 1 ? "prepared" : "prepared in another order",
+                          place_.source(step == 1 ? "map" : "scatter"),
+                          {group, 1, 1},
+                          {{group, 1, 1}},
+                          [=](const core::Index&, const std::vector<Input>& inputs) { return prepare(step, inputs); },
+                          {},
+                          step == 1});
     }
     auto made = engine.make_pool(base, variants);
     if (!made) {
@@ -212,9 +233,11 @@ class Program {
     for (auto& [launch, outputs] : on_the_way) {
       const auto status = engine.wait(launch);
       const Report report = engine.report(*launch);
-      for (const SliceReport& slice : report.slices)
+      for (const SliceReport& slice : report.slices) {
         story_ += fmt::format("  {} on {} from {} to {} {}{}\n", core::to_string(slice.box), slice.device,
                               slice.begin.count(), slice.end.count(), slice.variant, slice.repeat ? " again" : "");
+        counts.prepared += slice.variant.starts_with("prepared");
+      }
       for (const std::string& note : report.notes) story_ += "  " + note + "\n";
       counts.retries += report.retries, counts.slices += static_cast<int>(report.slices.size());
       counts.windows += report.windows;
@@ -352,8 +375,9 @@ inline Counts run_programs(std::uint64_t count, const std::function<std::string(
   core::set_trace_sink(nullptr);
   fmt::print(
       "{} programs, {} launches in {} slices, {} with windows, {} slices ran again, {} launches failed, {} repeated "
-      "parts, {} apart\n",
-      count, all.launches, all.slices, all.windows, all.retries, all.failed, all.repeats, all.apart);
+      "parts, {} divided, {} apart, {} slices on prepared inputs\n",
+      count, all.launches, all.slices, all.windows, all.retries, all.failed, all.repeats, all.divided, all.apart,
+      all.prepared);
   EXPECT_TRUE(count <= 1000 || all.failed * 4 < all.launches);  // most faults can be lived with
   return all;
 }

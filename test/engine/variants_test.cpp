@@ -406,5 +406,92 @@ TEST(Variants, HaveNoOffsetAndNoOtherGroups) {
   EXPECT_THROW(bench.engine->submit(request), core::UsageError);
 }
 
+// The base, and the same on a copy of its input, which `padding` makes larger.
+struct Copied {
+  explicit Copied(Bench& bench, std::size_t padding = 0)
+      : pool(*bench.engine->make_pool(
+            "map",
+            {{"map", {"map", "map", ""}, {16, 1, 1}, {{16, 1, 1}}},
+             {"copied", {"map", "map", ""}, {16, 1, 1}, {{16, 1, 1}}, [this, padding](const auto&, const auto& in) {
+                ++calls;
+                auto own = std::make_shared<std::vector<std::byte>>(in[0].bytes.size() + padding);
+                std::copy(in[0].bytes.begin(), in[0].bytes.end(), own->begin());
+                return std::vector<MadeArgument>{NewArray{own, *own}, std::size_t{1}, std::size_t{2}};
+              }}})) {}
+
+  std::shared_ptr<Launch> submit(Bench& bench, const std::shared_ptr<Memory>& in, const std::shared_ptr<Memory>& out,
+                                 Wishes wishes = {.profiling = Profiling::never, .initial = "copied"}) {
+    Request request{.kernel = pool->variants[0].kernel, .pool = pool, .wishes = std::move(wishes)};
+    const auto elements = static_cast<std::int32_t>(out->size() / 4);
+    request.items = {elements, 1, 1};
+    request.arguments = {View{in, 0, in->size()}, View{out, 0, out->size()},
+                         std::get<device::Scalar>(device::scalar(elements))};
+    return bench.engine->submit(request);
+  }
+
+  int calls = 0;
+  std::shared_ptr<Pool> pool;
+};
+
+TEST(PreparedVariants, SeeWhatAnotherDeviceHas) {
+  Bench bench("device gpu gpu\nrate 1e6\ncopy in 1e9 out 1e9\n");
+  Copied copied(bench);
+  const auto a = bench.memory(1024), b = bench.memory(1024), c = bench.memory(1024);
+  for (int i = 0; i < 3; ++i) {
+    bench.run(bench.kernel("map"), {a, b});  // b is fresh on the device alone
+    const auto launch = copied.submit(bench, b, c), again = copied.submit(bench, b, c);
+    ASSERT_TRUE(bench.engine->wait(again));
+    EXPECT_EQ(copied.calls, i + 1);
+    EXPECT_EQ(bench.engine->report(*launch).slices.at(0).variant, "copied");
+    EXPECT_EQ(bench.engine->report(*again).slices.at(0).variant, "copied");
+    EXPECT_EQ(bench.engine->report(*again).bytes_in, 0u);  // what was prepared stays there
+    bench.expect_mapped(c, 2);
+  }
+}
+
+TEST(PreparedVariants, ThatFindNoRoomLeaveItToOthers) {
+  Bench bench("device gpu gpu\nrate 1e6\ncopy in 1e9 out 1e9\nmemory 10K\n");
+  Copied copied(bench, 4096);  // 8K with 4K of output
+  const auto in = bench.memory(1024), out = bench.memory(1024);
+  for (const Profiling profiling : {Profiling::never, Profiling::once}) {
+    for (int i = 0; i < 20; ++i) {
+      const auto launch = copied.submit(bench, in, out, {.profiling = profiling, .initial = "copied"});
+      ASSERT_TRUE(bench.engine->wait(launch));
+      EXPECT_EQ(bench.engine->report(*launch).slices.at(0).variant, "map");
+      bench.expect_mapped(out, 1);
+    }
+  }
+  EXPECT_EQ(copied.calls, 1);
+}
+
+// In place, what the failed one left is not what another could begin with.
+TEST(PreparedVariants, DoNotRunAgainWhereOthersReadWhatTheyWrite) {
+  Quieter quiet;
+  Bench bench("device cpu cpu\nrate 1e6\nfail launch 1 late\n");
+  Copied copied(bench);
+  const auto a = bench.memory(1024), b = bench.memory(1024);
+  EXPECT_FALSE(bench.engine->wait(copied.submit(bench, a, a)));
+  const auto launch = copied.submit(bench, b, b);
+  ASSERT_TRUE(bench.engine->wait(launch));
+  bench.expect_mapped(b, 1);
+  ASSERT_TRUE(bench.engine->wait(copied.submit(bench, b, b)));
+  bench.expect_mapped(b, 2);
+  EXPECT_EQ(copied.calls, 3);
+}
+
+TEST(PreparedVariants, LeaveWithTheBuffersThatTheyCameFrom) {
+  Bench bench("device cpu cpu\nrate 1e6\n");
+  Copied copied(bench);
+  const Bytes before = bench.engine->host_bytes();
+  const auto out = bench.memory(1024);
+  for (int i = 0; i < 3; ++i) {
+    const auto in = bench.memory(1024);
+    ASSERT_TRUE(bench.engine->wait(copied.submit(bench, in, out)));
+    EXPECT_EQ(bench.engine->host_bytes() - before, 3 * 4096u);
+  }
+  bench.engine->forget(*copied.pool);
+  EXPECT_EQ(bench.engine->host_bytes() - before, 4096u);
+}
+
 }  // namespace
 }  // namespace heddle::engine

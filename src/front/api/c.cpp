@@ -17,6 +17,9 @@ struct heddle_kernel {
 struct heddle_launch {
   heddle::Launch launch;
 };
+struct heddle_prepared {
+  heddle::Prepared prepared;
+};
 
 namespace {
 
@@ -133,7 +136,50 @@ int heddle_kernel_add(heddle_kernel* kernel, const char* variant, const char* so
     out.guarded = covers->guarded != 0;
     if (covers->options) out.options = covers->options;
     if (covers->entry) out.entry = covers->entry;
+    if (covers->reads) out.reads.assign(covers->reads, covers->reads + covers->read_count);
+    out.same_points = covers->same_points != 0;
+    if (covers->prepare) {
+      out.prepare = [prepare = covers->prepare, user = covers->user](const heddle::Inputs& in) {
+        std::vector<heddle_input> inputs;
+        for (std::size_t i = 0; i < in.size(); ++i)
+          inputs.push_back({in.bytes(i).empty() ? nullptr : in.bytes(i).data(), in.bytes(i).size()});
+        heddle_prepared made;
+        if (const int failed = prepare(user, in.points.data(), inputs.size(), inputs.data(), &made); failed != 0)
+          throw std::runtime_error("it returned " + std::to_string(failed));
+        return std::move(made.prepared);
+      };
+    }
     kernel->kernel.variant(variant, source, out);
+    return 0;
+  });
+}
+
+int heddle_prepared_given(heddle_prepared* out, size_t argument) {
+  return guarded(-1, [&] {
+    need(out, "what is prepared");
+    out->prepared.arguments.emplace_back(heddle::given(argument));
+    return 0;
+  });
+}
+
+int heddle_prepared_array(heddle_prepared* out, const void* from, size_t size) {
+  return guarded(-1, [&] {
+    need(out, "what is prepared");
+    if (size > 0) need(from, "the array");
+    const auto* bytes = static_cast<const std::byte*>(from);
+    heddle::detail::add(out->prepared, std::vector<std::byte>(bytes, bytes + size));
+    return 0;
+  });
+}
+
+int heddle_prepared_value(heddle_prepared* out, const void* value, size_t size) {
+  return guarded(-1, [&] {
+    need(out, "what is prepared");
+    const auto* bytes = static_cast<const std::byte*>(value);
+    if (bytes)
+      out->prepared.arguments.emplace_back(std::vector<std::byte>(bytes, bytes + size));
+    else
+      out->prepared.arguments.emplace_back(heddle::detail::LocalArgument{size});
     return 0;
   });
 }

@@ -159,6 +159,40 @@ Kernel Runtime::kernel(const std::string& name) {
   return out;
 }
 
+namespace detail {
+namespace {
+
+std::vector<engine::MadeArgument> made_of(Prepared prepared) {
+  std::vector<engine::MadeArgument> out;
+  for (auto& one : prepared.arguments) {
+    if (const auto* given = std::get_if<Given>(&one))
+      out.emplace_back(given->argument);
+    else if (auto* array = std::get_if<Prepared::Array>(&one))
+      out.emplace_back(engine::NewArray{std::move(array->owner), array->bytes});
+    else if (auto* value = std::get_if<std::vector<std::byte>>(&one))
+      out.emplace_back(std::move(*value));
+    else
+      out.emplace_back(device::LocalMemory{std::get<LocalArgument>(one).size});
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace detail
+
+std::span<const std::byte> Inputs::bytes_of(std::size_t argument, bool value, std::size_t element) const {
+  const auto wrong = [&](const std::string& what) {
+    return std::invalid_argument("argument " + std::to_string(argument) + " " + what);
+  };
+  if (argument >= all_.size() || all_[argument].bytes.empty())
+    throw wrong("is not among those that the preparation depends on");
+  const One& one = all_[argument];
+  if (one.value != value) throw wrong(value ? "is a buffer, no value" : "is a value, no buffer");
+  if (value ? one.bytes.size() != element : one.bytes.size() % element != 0)
+    throw wrong("has " + std::to_string(one.bytes.size()) + " bytes, which is not what was asked for");
+  return one.bytes;
+}
+
 Kernel& Kernel::variant(const std::string& name, const std::string& source, const Covers& covers) {
   if (!state_) throw std::invalid_argument("a variant of a kernel that was not made by a runtime");
   if (state_->kernel) throw std::invalid_argument("kernel '" + name_ + "' has a source of its own, and no variants");
@@ -168,7 +202,18 @@ Kernel& Kernel::variant(const std::string& name, const std::string& source, cons
     made.group[d] = covers.group[d] == 0 ? 1 : covers.group[d];
     made.footprint.points[d] = covers.points[d] == 0 ? 1 : covers.points[d];
   }
+  made.reads = covers.reads, made.same_points = covers.same_points;
+  if (covers.prepare) {
+    made.prepare = [prepare = covers.prepare](const core::Index& points, const std::vector<engine::Input>& inputs) {
+      Inputs seen(points);
+      for (const engine::Input& input : inputs) seen.all_.push_back({input.bytes, input.value});
+      return detail::made_of(prepare(seen));
+    };
+  }
   std::lock_guard hold(state_->mutex);
+  if (made.prepare && state_->variants.empty())
+    throw std::invalid_argument("kernel '" + name_ + "': its first variant '" + name +
+                                "' must take the arguments of launches as they are");
   for (const engine::VariantSource& other : state_->variants) {
     if (other.name == name) throw std::invalid_argument("kernel '" + name_ + "' has a variant '" + name + "' already");
   }
