@@ -122,19 +122,21 @@ std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, do
       remaining.remove(all);
       box = all;
     } else {
-      // Where parts differ, looks lie side by side, and regions apart: in the middle, then where few pieces are left.
-      static constexpr double places[] = {0.5, 0, 1, 0.25, 0.75};
+      // Where parts differ, looks lie side by side, and regions apart. Not around the middle, where data that have two
+      // halves change: some would be looked at in one, and some in the other.
+      static constexpr double place_of_looks = 0.3, places[] = {0.6, 0, 1, 0.2, 0.8};
       const Selection& selection = *member.selection;
       const core::Footprint& together = selection.together;
       const bool differ = selection.mode != Mode::fully;
-      const auto place = probe->look ? 0 : static_cast<std::size_t>(selection.regions) % std::size(places);
+      const double place =
+          probe->look ? place_of_looks : places[static_cast<std::size_t>(selection.regions) % std::size(places)];
       // In multiples of what all are made of, if that is not too large, so that nothing is left that only some can
       // take.
       const bool in_common = (differ && !probe->look) || core::volume(together) <= probe->points / selection.units;
       std::int64_t step = 1;
       for (std::size_t d = 0; d < 3; ++d) step = s.space.extent(static_cast<int>(d)) > 1 ? together.points[d] : step;
       box = remaining.carve(in_common ? together : footprint, s.space, probe->points,
-                            differ ? std::optional(places[place]) : std::nullopt, step);
+                            differ ? std::optional(place) : std::nullopt, step);
       if (!box) return false;
     }
     probe->points = box->volume();

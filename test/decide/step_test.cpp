@@ -138,11 +138,11 @@ TEST(Step, WhoComparesOnCopiesDoesNothingElse) {
   EXPECT_TRUE(step(s).empty());
   s.members[0].queued = {0};
   const Probe first{0, 80, false, false, 100'000};
-  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(50'000, 50'080), "to find the best variant", 0, first}}));
-  begin(selection, first, from_to(50'000, 50'080));
-  s.remaining.remove(from_to(50'000, 50'080));
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(60'000, 60'080), "to find the best variant", 0, first}}));
+  begin(selection, first, from_to(60'000, 60'080));
+  s.remaining.remove(from_to(60'000, 60'080));
   const Probe again{1, 80, false, true, 100'000};
-  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(50'000, 50'080), "to find the best variant", 1, again}}));
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(60'000, 60'080), "to find the best variant", 1, again}}));
   s.members[0].queued = {1}, selection.whole = true;
   EXPECT_FALSE(step(s).empty());
 }
