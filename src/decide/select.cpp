@@ -76,7 +76,7 @@ double best_look(const Selection& s) {
 
 bool is_far_off(const Selection& s, const Rival& rival, std::int64_t points) {
   const bool in_short = too_short(s, best_look(s) * static_cast<double>(points));
-  const double limit = !same_parts(s) ? far_off : in_short ? far_off_in_short : far_off_elsewhere;
+  const double limit = in_short ? far_off_in_short : same_parts(s) ? far_off_elsewhere : far_off;
   return *rival.look > limit * best_look(s);
 }
 
@@ -196,6 +196,10 @@ void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t
   s.visitors.push_back(probe.rival);
 }
 
+bool tells(const Selection& s, double seconds) {
+  return seconds >= s.shortest / 16 && (seconds >= 4 * s.least || seconds >= s.shortest / 2);
+}
+
 void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
   const std::size_t r = probe.rival;
   const std::int64_t points = probe.points;
@@ -225,8 +229,9 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     if (probe.whole) s.looked = s.whole = true;
     return decide_if_clear(s);
   }
-  if (!rival.look && seconds < s.shortest / 16 && 16 * points < probe.of) {  // too short to be believed
-    const double factor = std::clamp(s.shortest / 8 / std::max(seconds, 1e-9), 1.2, 8.0);
+  if (!rival.look && !tells(s, seconds) && 16 * points < probe.of) {
+    const double wanted = std::max(s.shortest / 8, std::min(4 * s.least, s.shortest / 2));
+    const double factor = std::clamp(wanted / std::max(seconds, 1e-9), 1.2, 8.0);
     rival.reach = rounded(s, r, static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor)), true);
     return;
   }

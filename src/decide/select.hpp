@@ -52,6 +52,7 @@ struct Selection {
   std::int64_t length = 0;  // points of a probe, then
   // Seconds that a probe takes, down to a quarter of it in launches that are short themselves; a look takes an eighth.
   double shortest = 200e-6;
+  double least = 0;    // that anything takes on this device; 0: not known
   bool whole = false;  // launches are too short to be shared by rivals: each of them is a probe
   // Hybrid and swap: what parts are made of, the part that is being compared, and who has computed it.
   core::Footprint together;
@@ -61,8 +62,8 @@ struct Selection {
   int regions = 0;  // that were begun
 };
 
-// Slower than the best by this: out at first sight, where all parts are alike, where they are not, and where they
-// are not and whole launches can be compared; after one sample; after two; after five.
+// Slower than the best by this: out at first sight, where all parts are alike, where they are not, and where launches
+// are so short that whole ones are compared; after one sample; after two; after five.
 constexpr double far_off = 1.3, far_off_elsewhere = 1.5, far_off_in_short = 2.5, hopeless = 1.3, worse = 1.1,
                  close = 1.05;
 // Another time per point than was expected.
@@ -91,6 +92,9 @@ bool to_be_repeated(const Selection& selection, const Probe& probe);
 void begin(Selection& selection, const Probe& probe, const core::Box& box, std::uint64_t launch = 0);
 // It has ended. Where something else disturbed it, it is repeated, twice at most for each rival.
 void learn(Selection& selection, const Probe& probe, double seconds, bool disturbed = false);
+// Whether a look of so many seconds shows the work, and not only what any launch costs: on 16 cores that may be more
+// than a look would take.
+bool tells(const Selection& selection, double seconds);
 // A rival failed, or is not there.
 void give_up(Selection& selection, std::size_t rival);
 // What each rival took in earlier runs, in seconds per point; where nothing is known of one, all compete. `points` are

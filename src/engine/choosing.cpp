@@ -299,8 +299,9 @@ void Engine::choose(Launch& launch) {
     if (building || std::none_of(rivals.begin(), rivals.end(), ready)) continue;
     auto [at, fresh] = launch.request.pool->choices.try_emplace({kind, m});
     Choice& choice = at->second;
-    // What is too short to be shared by rivals keeps what was found.
-    if (fresh || (wishes.profiling == Profiling::always && choice.probing == 0 && !choice.selection.whole)) {
+    // What is not found out yet goes on; what is too short to be shared by rivals keeps what was found.
+    const bool over = choice.probing == 0 && choice.selection.winner && !choice.selection.whole;
+    if (fresh || (wishes.profiling == Profiling::always && over)) {
       choice.selection = decide::selection_of(mode, members_[m].device->info().units, std::move(rivals),
                                               core::seconds(options_.shortest_probe));
     }
@@ -350,9 +351,11 @@ void Engine::learn(const Slice& slice) {
   // A unit that begins late, or waits for the last group, takes a good part of a short probe; another program takes
   // most of it.
   const bool disturbed = sample.contention < core::trusted_contention / 2;
+  if (!slice.first) member.least = std::min(member.least, duration);
+  selection.least = slice.first ? 0 : core::seconds(member.least);
   decide::learn(selection, *slice.probe, core::seconds(duration), disturbed);
   // Looks that were too short tell nothing.
-  const bool tells = !slice.first && (!slice.probe->look || core::seconds(duration) >= selection.shortest / 16);
+  const bool tells = !slice.first && (!slice.probe->look || decide::tells(selection, core::seconds(duration)));
   if (tells && !slice.choice->keys.empty()) options_.store->add(slice.choice->keys[slice.probe->rival], sample);
   if (!open || !selection.winner) return;
   std::string costs;

@@ -82,6 +82,7 @@ class Engine {
     std::unique_ptr<device::Queue> timed;      // for probes, where lanes are not
     std::unique_ptr<device::Queue> gathering;  // of a device with memory of its own: nothing waits behind slices
     std::unique_ptr<Ring> ring;
+    Nanoseconds least = Nanoseconds::max();  // that a probe took
     int failures = 0;
     bool aside = false;
     bool gone = false;  // lost, or it hangs: not even its memory can be read

@@ -251,6 +251,7 @@ void Engine::leave_out(Launch& launch, std::size_t w, const std::string& why) {
   for (Choice* choice : launch.choices) {
     if (choice) decide::give_up(choice->selection, w);
   }
+  for (const Region& region : launch.regions) decide::give_up(region.choice->selection, w);
   if (way.preparation->failed) return;
   way.preparation->failed = true;
   way.preparation->done.clear();

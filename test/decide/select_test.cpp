@@ -65,6 +65,24 @@ TEST(Select, ALookIsJustLongEnoughToBeTimed) {
   EXPECT_EQ(s.winner, 1u);
 }
 
+// On many cores, any launch takes as long as a look should.
+TEST(Select, ALookThatShowsOnlyWhatALaunchCostsIsLonger) {
+  Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
+  const auto look = [](std::int64_t points) { return Probe{0, points, false, false, 1 << 16, true}; };
+  s.least = 30e-6;
+  learn(s, look(64), 40e-6);
+  EXPECT_FALSE(s.rivals[0].look);
+  EXPECT_EQ(*next_probe(s, 1 << 16), look(192));  // half of what a probe takes is enough
+  learn(s, look(192), 99e-6);
+  EXPECT_FALSE(s.rivals[0].look);
+  learn(s, look(256), 101e-6);
+  EXPECT_TRUE(s.rivals[0].look);
+  Selection lighter = selection_of(Mode::fully, 1, {rival(64), rival(64)});
+  lighter.least = 10e-6;
+  learn(lighter, look(64), 40e-6);
+  EXPECT_TRUE(lighter.rivals[0].look);
+}
+
 TEST(Select, ProbesTakeAShareOfTheLaunch) {
   Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
   learn(s, {0, 64, false, false, 1 << 20, true}, 64e-6);
