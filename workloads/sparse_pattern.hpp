@@ -14,14 +14,14 @@ struct SparsePattern {
 constexpr int longest_row = 4096;
 
 // The long rows of "two_kinds"; of tiny ones a sixteenth of the row is filled.
-constexpr int long_row = 512;
+constexpr int long_row = 64;
 
 // Rows, as many as columns. The default sizes of the first two are the ones of the DySel paper; tiny ones are no
 // multiple of a group; large ones hold 1.1 to 1.4 GB.
 constexpr int sparse_rows(Size size, std::string_view input) {
   if (input == "random") return by_size(size, 1'003, 16'384, 1 << 16, 1 << 17);
   if (input == "diagonal") return by_size(size, 10'007, 1 << 21, 1 << 24, 1 << 26);
-  if (input == "two_kinds") return by_size(size, 1'003, 1 << 13, 1 << 16, 1 << 19);
+  if (input == "two_kinds") return by_size(size, 1'003, 1 << 16, 1 << 19, 1 << 22);
   return by_size(size, 1'003, 1 << 16, 1 << 19, 1 << 22);  // power_law
 }
 
@@ -34,7 +34,7 @@ constexpr std::int64_t most_elements(std::string_view input) {
 }
 
 // "random": 1 % filled; "diagonal"; "power_law": most rows have 4 to 8 elements, a few have thousands;
-// "two_kinds": the first half of the rows have 2 to 8, the second half 512.
+// "two_kinds": the first half of the rows have 2 to 8, the second half 64.
 SparsePattern sparse_pattern(Size size, std::string_view input, std::mt19937_64& random);
 
 }  // namespace heddle::workloads

@@ -10,7 +10,7 @@ namespace {
 
 // In lengths of a probe: what a region must last at least. With later launches in view, finding out costs a small part
 // of each; in the launch that is at work, all at once.
-constexpr double shortest_region = 5, shortest_region_begun = 250;
+constexpr double shortest_region = 1, shortest_region_begun = 250;
 constexpr int most_regions = 8;
 
 double expected_of(const Selection& s) { return s.expected.value_or(guess_of(s.rivals[*s.winner]).value_or(0)); }

@@ -16,9 +16,9 @@ Selection won(Mode mode = Mode::hybrid) {
 }
 
 TEST(Mix, OnlyLongLaunchesWhosePartsDifferHaveRegions) {
-  EXPECT_EQ(count_of_regions(won(), 1999, false), 1);  // a millisecond each
-  EXPECT_EQ(count_of_regions(won(), 2000, false), 2);
-  EXPECT_EQ(count_of_regions(won(), 7000, false), 4);  // halves of halves
+  EXPECT_EQ(count_of_regions(won(), 399, false), 1);  // as long as a probe
+  EXPECT_EQ(count_of_regions(won(), 400, false), 2);
+  EXPECT_EQ(count_of_regions(won(), 1500, false), 4);  // halves of halves
   EXPECT_EQ(count_of_regions(won(), 1'000'000, false), 8);
   EXPECT_EQ(count_of_regions(won(), 99'999, true), 1);  // 50 ms
   EXPECT_EQ(count_of_regions(won(), 100'000, true), 2);
@@ -28,7 +28,7 @@ TEST(Mix, OnlyLongLaunchesWhosePartsDifferHaveRegions) {
   EXPECT_EQ(count_of_regions(open, 1'000'000, false), 0);
   Selection watched = won();
   watched.expected = 2e-6;  // what launches take counts more than what parts did
-  EXPECT_EQ(count_of_regions(watched, 2000, false), 4);
+  EXPECT_EQ(count_of_regions(watched, 400, false), 4);
 }
 
 TEST(Mix, RegionsAreWholePartsAndAllOfTheSpace) {
