@@ -154,8 +154,9 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
     const std::int64_t one = s.looked ? rounded(s, r, s.length, false) : rounded(s, r, s.rivals[r].reach, true);
     all += runs(s.rivals[r]) ? static_cast<double>(one) : 0;
   }
-  // Two rounds must leave most of the launch to the winner; else whole launches are compared.
-  const bool whole = s.whole || 4 * all > static_cast<double>(points);
+  // Two rounds must leave most of the launch to the winner; else whole launches are compared. Looks may take all of it:
+  // nobody who is a hundred times as slow should get a launch.
+  const bool whole = s.whole || (s.looked ? 4 : 1) * all > static_cast<double>(points);
   const auto visited = [&](std::size_t r) {
     return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
   };

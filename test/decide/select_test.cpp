@@ -266,8 +266,9 @@ TEST(Select, WhoIsOutAtSightDoesNotWidenRegions) {
 TEST(Select, SmallLaunchesAreComparedWhole) {
   const Selection s = selection_of(Mode::fully, 2, {rival(64), rival(4096)});
   EXPECT_FALSE(next_probe(s, 1 << 20)->whole);
-  EXPECT_TRUE(next_probe(s, 30'000)->whole);
-  const Outcome out = compete(s, 30'000, [](std::size_t r) { return r == 0 ? 1e-9 : 2e-9; });
+  EXPECT_FALSE(next_probe(s, 8'320)->whole);  // room for one look at each
+  EXPECT_TRUE(next_probe(s, 8'319)->whole);
+  const Outcome out = compete(s, 8'000, [](std::size_t r) { return r == 0 ? 1e-9 : 2e-9; });
   EXPECT_EQ(out.winner, 0u);
 }
 
