@@ -173,6 +173,7 @@ void Engine::forget(Pool& pool) {
     choice.regions.clear(), choice.settled = false;
     decide::begin_again(choice.selection);
   }
+  ++generation_;  // plans that rest on what was found
 }
 
 void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>& scalars,
@@ -304,6 +305,7 @@ void Engine::choose(Launch& launch) {
     if (fresh || (wishes.profiling == Profiling::always && over)) {
       choice.selection = decide::selection_of(mode, members_[m].device->info().units, std::move(rivals),
                                               core::seconds(options_.shortest_probe));
+      choice.regions.clear(), choice.settled = false;
     }
     if (fresh && wishes.profiling == Profiling::once) recall(launch, m, choice);
     launch.choices[m] = &choice;
@@ -399,6 +401,7 @@ void Engine::watch_winners(Launch& launch) {
     const auto winner = selection.winner;
     decide::watch(selection, core::seconds(work.time), work.points);
     if (!winner || selection.winner) continue;
+    work.choice->regions.clear(), work.choice->settled = false;
     launch.report.notes.push_back(
         fmt::format("variant '{}' does not take the time that it was chosen for: all are compared again",
                     launch.ways[*winner].variant));

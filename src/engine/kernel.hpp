@@ -58,6 +58,7 @@ struct Touch {
 struct Choice;
 struct Plan {
   std::size_t member = 0, way = 0;
+  std::size_t ways = 1;          // of the launch: with other buffers of the same sizes it may have others
   Choice* choice = nullptr;      // that it rests on, in the launch's pool; none: there was nothing to choose
   core::Index items{};           // points: groups that guard themselves may be as many for another number
   bool spread = false;           // as the program wished

@@ -31,8 +31,9 @@ void join_neighbours(std::vector<Region>& regions) {
 }  // namespace
 
 Choice* Engine::choice_of(const Launch& launch, std::size_t member, const core::Box& box) const {
+  if (member != launch.divided_by || launch.whole_choice) return launch.choices[member];
   for (const Region& region : launch.regions) {
-    if (member == launch.divided_by && region.box.contains(box)) return region.choice.get();
+    if (region.box.contains(box)) return region.choice.get();
   }
   return launch.choices[member];
 }
@@ -42,15 +43,19 @@ bool Engine::divide(Launch& launch) {
   if (launch.ways.size() < 2 || launch.whole_choice) return false;
   const Wishes& wishes = launch.request.wishes;
   const decide::State state = state_of(launch);
-  if (!launch.regions.empty()) {
-    if (state.members[launch.divided_by].ready && !launch.windowed[launch.divided_by]) return true;
-    launch.regions.clear();  // it goes on as any other
-    launch.whole_choice = true;
-    return false;
-  }
-  launch.whole_choice =
-      wishes.profiling != Profiling::once || wishes.tasks > 0 || wishes.spread || !launch.undivided.empty();
   const int space = members_[primary_].device->info().space;
+  // Pieces that only the base fits into must not be left; nor may it have begun in another memory, if that is its home.
+  const auto may = [&](std::size_t m) {
+    return state.members[m].ready && state.members[m].can.front() && !launch.windowed[m] &&
+           (!launch.one_space || !launch.home || *launch.home == state.members[m].space);
+  };
+  if (!launch.regions.empty()) {
+    launch.whole_choice = !may(launch.divided_by);  // it goes on as any other; its slices hold on to regions
+    return !launch.whole_choice;
+  }
+  // Where bytes move meanwhile, tasks overlap with that, and gain more.
+  launch.whole_choice = wishes.profiling != Profiling::once || wishes.tasks > 0 || launch.tasks > 1 || wishes.spread ||
+                        !launch.undivided.empty();
   std::vector<std::size_t> takers;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     if (state.members[m].ready && state.members[m].space == space) takers.push_back(m);
@@ -58,7 +63,7 @@ bool Engine::divide(Launch& launch) {
   if (launch.whole_choice || takers.size() != 1 || !launch.choices[takers[0]]) return false;
   const std::size_t member = takers[0];
   Choice& choice = *launch.choices[member];
-  if (launch.windowed[member] || choice.probing > 0 || !choice.selection.winner) return false;
+  if (!may(member) || choice.probing > 0 || !choice.selection.winner) return false;
   if (choice.regions.empty() && !choice.settled) {
     const bool begun = !launch.remaining.covers(launch.space);
     const int count = decide::count_of_regions(choice.selection, launch.remaining.volume(), begun);
@@ -96,7 +101,7 @@ std::vector<decide::Action> Engine::next_in_regions(Launch& launch) {
 
 // When every region has a winner: whether that is worth it.
 void Engine::settle_regions(Launch& launch) {
-  if (launch.regions.empty() || launch.failure) return;
+  if (launch.regions.empty() || launch.failure || !launch.choices[launch.divided_by]) return;
   Choice& choice = *launch.choices[launch.divided_by];
   if (choice.settled || !choice.selection.winner || choice.regions.empty()) return;
   std::vector<std::pair<const decide::Selection*, std::int64_t>> found;

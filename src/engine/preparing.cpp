@@ -125,6 +125,10 @@ Engine::Placed Engine::prepare(const std::shared_ptr<Launch>& launch, std::size_
 
 void Engine::run_preparation(Lock& lock, const std::shared_ptr<Launch>& launch, std::size_t w) {
   Way& way = launch->ways[w];
+  if (launch->failure || launch->remaining.empty()) {  // others have done it, or nobody can
+    way.inputs = Way::Inputs::missing;
+    return turn(launch);
+  }
   const std::shared_ptr<Preparation> preparation = way.preparation;
   auto found = find(*preparation, way.origin);  // another launch may have asked for the same before
   std::string wrong;

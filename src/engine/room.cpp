@@ -125,6 +125,7 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
     if (way.preparation && launch.ways.front().kernel->built[m].state == Built::State::ready) {
       way.inputs = Way::Inputs::failed;
       if (launch.choices[m]) decide::give_up(launch.choices[m]->selection, slice.way);
+      for (const Region& region : launch.regions) decide::give_up(region.choice->selection, slice.way);
       launch.report.notes.push_back(fmt::format("variant '{}' does not run on {}: {}", way.variant, id, why));
       return Placed::otherwise;
     }

@@ -95,15 +95,16 @@ int Engine::tasks_of(const Launch& launch) const {
 // says.
 std::vector<decide::Action> Engine::next(Launch& launch) {
   std::optional<Plan>& plan = launch.ways.front().shape->plan;
+  const Wishes& wishes = launch.request.wishes;
   const bool fresh = launch.tasks == 1 && launch.in_flight.empty() && launch.report.retries == 0 &&
-                     launch.remaining.covers(launch.space) &&
-                     (launch.ways.size() == 1 || launch.request.wishes.profiling == Profiling::once);
+                     launch.remaining.covers(launch.space) && launch.regions.empty() &&
+                     (launch.ways.size() == 1 || (wishes.profiling == Profiling::once && wishes.tasks == 0));
   // A choice lives as long as its pool.
   const auto holds = [&](const Choice* choice) {
-    return !choice || (launch.request.pool && choice->selection.winner == plan->way);
+    return !choice || (launch.request.pool && choice->selection.winner == plan->way && choice->regions.empty());
   };
-  if (fresh && plan && plan->generation == generation_ && plan->spread == launch.request.wishes.spread &&
-      plan->items == launch.request.items && holds(plan->choice)) {
+  if (fresh && plan && plan->generation == generation_ && plan->spread == wishes.spread &&
+      plan->ways == launch.ways.size() && plan->items == launch.request.items && holds(plan->choice)) {
     const auto& lanes = members_[plan->member].lanes;
     const auto lane = std::min_element(
         lanes.begin(), lanes.end(), [](const Member::Lane& a, const Member::Lane& b) { return a.queued < b.queued; });
@@ -126,8 +127,8 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
   if (!fresh || !one || actions[0].probe) return actions;
   Choice* choice = launch.choices[actions[0].member];
   if (!choice || choice->selection.winner)
-    plan = Plan{actions[0].member,    actions[0].variant,           choice,
-                launch.request.items, launch.request.wishes.spread, generation_};
+    plan = Plan{actions[0].member,    actions[0].variant, launch.ways.size(), choice,
+                launch.request.items, wishes.spread,      generation_};
   return actions;
 }
 
@@ -155,7 +156,11 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
       if (!again) break;
     }
     const bool hungry = !launch->failure && !launch->remaining.empty();
-    if (!launch->in_flight.empty() || (hungry && somebody_may_run(*launch) && something_will_change(*launch))) {
+    // The program's function reads its buffers, which nobody may write before the launch is over.
+    const bool preparing = std::any_of(launch->ways.begin(), launch->ways.end(),
+                                       [](const Way& way) { return way.inputs == Way::Inputs::coming; });
+    if (!launch->in_flight.empty() || preparing ||
+        (hungry && somebody_may_run(*launch) && something_will_change(*launch))) {
       // Whoever ends next makes room for more.
       for (const auto& other : active_) {
         const bool told =
