@@ -12,7 +12,7 @@ namespace heddle::engine {
 namespace {
 
 // By so much a launch must gain from regions, each of which costs a slice.
-constexpr double worth_mixing = 1.05;
+constexpr double worth_mixing = 1.1;
 
 // Neighbours with the same winner are one.
 void join_neighbours(std::vector<Region>& regions) {
