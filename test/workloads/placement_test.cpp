@@ -6,16 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "test/device/any_device.hpp"
+#include "test/kernel/shared_compiler.hpp"
 
 namespace heddle::workloads {
 namespace {
 
 using device::must;
-
-kernel::Compiler& compiler() {
-  static kernel::Compiler one(kernel::Options{.program = kernel::installed_compiler()});
-  return one;
-}
+using kernel::compiler;
 
 core::KernelFacts facts_of(const core::Variant& variant) {
   for (const core::KernelFacts& k : must(compiler().analyse({variant.source, variant.options, {}})).facts.kernels) {

@@ -9,6 +9,7 @@
 
 #include "engine/target.hpp"
 #include "test/device/any_device.hpp"
+#include "test/kernel/shared_compiler.hpp"
 #include "workloads/on_device.hpp"
 #include "workloads/through_library.hpp"
 
@@ -16,11 +17,7 @@ namespace heddle::workloads {
 namespace {
 
 using device::must;
-
-kernel::Compiler& compiler() {
-  static kernel::Compiler one(kernel::Options{.program = kernel::installed_compiler()});
-  return one;
-}
+using kernel::compiler;
 
 Schedules tiny_schedules(const Workload& w, Size size = Size::tiny) {
   return must(schedules_of(compiler(), w, make(w, size, w.inputs.front(), 7)));
