@@ -65,12 +65,11 @@ SparsePattern power_law_pattern(int rows, std::mt19937_64& random) {
   return out;
 }
 
-// Short rows want few work-items, long ones many: no variant need be the best for both halves.
+// Short rows want few work-items, long ones many: no variant need be the best for both.
 SparsePattern two_kinds_pattern(int rows, std::mt19937_64& random) {
-  const int longest = std::min(rows / 16, long_row);
   SparsePattern out;
   for (int row = 0; row < rows; ++row)
-    add_row(out, row < rows / 2 ? 2 + static_cast<int>(random() % 7) : longest, rows, random);
+    add_row(out, row < short_rows(rows) ? 1 + static_cast<int>(random() % 3) : long_row, rows, random);
   return out;
 }
 
