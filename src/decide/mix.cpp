@@ -12,6 +12,7 @@ namespace {
 // of each; in the launch that is at work, all at once.
 constexpr double shortest_region = 1, shortest_region_begun = 250;
 constexpr int most_regions = 8;
+constexpr double hopeless_in_all = 4;
 
 double expected_of(const Selection& s) { return s.expected.value_or(guess_of(s.rivals[*s.winner]).value_or(0)); }
 
@@ -19,7 +20,8 @@ double expected_of(const Selection& s) { return s.expected.value_or(guess_of(s.r
 
 int count_of_regions(const Selection& all, std::int64_t points, bool begun) {
   if (!all.winner || all.mode == Mode::fully) return 0;
-  const double one = (begun ? shortest_region_begun : shortest_region) * all.shortest;
+  double one = (begun ? shortest_region_begun : shortest_region) * all.shortest;
+  one = std::max(one, 2 * expected_of(all) * static_cast<double>(all.rivals[*all.winner].wave));
   const double seconds = expected_of(all) * static_cast<double>(points);
   const auto fit = static_cast<unsigned>(std::clamp(seconds / one + 1e-6, 0.0, double{most_regions}));
   return static_cast<int>(
@@ -45,11 +47,18 @@ Selection selection_in_region(const Selection& all, std::int64_t points) {
   const double expected = expected_of(all);
   std::vector<std::optional<double>> costs;
   for (std::size_t r = 0; r < rivals.size(); ++r) {
+    // Nobody who is that bad in all is looked at in a part.
+    const Rival &best = all.rivals[*all.winner], &rival = all.rivals[r];
+    const bool sampled = cost_of(best) && cost_of(rival);
+    const auto mine = sampled ? cost_of(rival) : rival.look, least = sampled ? cost_of(best) : best.look;
+    rivals[r].failed |= r != *all.winner && mine && least && *mine > hopeless_in_all * *least;
     rivals[r].out = rivals[r].failed;
+    rivals[r].first_reach = rivals[r].reach;
     // Only the winner's matters: others must be worse.
     costs.emplace_back(r == *all.winner ? expected : std::max(2 * expected, guess_of(rivals[r]).value_or(0)));
   }
   Selection out = selection_of(all.mode, all.units, std::move(rivals), all.shortest);
+  out.least = all.least, out.between = std::min(all.between, points / 32);
   recall(out, costs, points);
   return out;
 }

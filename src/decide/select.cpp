@@ -12,13 +12,13 @@ namespace heddle::decide {
 namespace {
 
 // Whether rivals compute the same parts.
-bool same_parts(const Selection& s) { return s.mode != Mode::fully; }
+bool same_parts(const Selection& s) { return s.mode != Mode::fully && !s.alike; }
 
-// Whole footprints, as many as keep every unit equally busy.
-std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points, bool own) {
-  const std::int64_t part = core::volume(same_parts(s) && !own ? s.together : s.rivals[rival].footprint);
+// Whole footprints, as many as keep every unit equally busy; of a probe that is no look, enough to fill the device.
+std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points, bool look) {
+  const std::int64_t part = core::volume(same_parts(s) && !look ? s.together : s.rivals[rival].footprint);
   const std::int64_t one = std::min(part, (std::int64_t{1} << 60) / s.units) * s.units;
-  return (std::max(points, one) + one - 1) / one * one;
+  return (std::max({points, one, look ? 0 : s.rivals[rival].wave}) + one - 1) / one * one;
 }
 
 // Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing.
@@ -32,6 +32,10 @@ std::size_t enough(const Selection& s, const Rival& rival) {
 constexpr double share_of_probes = 0.02;
 // Launches that take less than so many probes are not worth to be shared.
 constexpr double shortest_launch = 50;
+// And where parts tell nothing, only those that take less than so many are given to somebody unseen.
+constexpr double long_launch = 100;
+// And a part that takes longer than so many is not computed twice.
+constexpr double long_part = 10;
 
 bool runs(const Rival& rival) { return rival.ready && !rival.out; }
 
@@ -39,6 +43,16 @@ bool runs(const Rival& rival) { return rival.ready && !rival.out; }
 std::size_t lead_of(const Selection& s) {
   const auto first = std::find_if(s.rivals.begin(), s.rivals.end(), runs);
   return first == s.rivals.end() ? 0 : static_cast<std::size_t>(first - s.rivals.begin());
+}
+
+// Whether all took the same in all regions: then more samples cost nothing, as nobody need compute again what another
+// has.
+bool regions_are_alike(const Selection& s) {
+  return std::all_of(s.rivals.begin(), s.rivals.end(), [](const Rival& rival) {
+    if (!runs(rival)) return true;
+    const auto [least, most] = std::minmax_element(rival.samples.begin(), rival.samples.end());
+    return rival.samples.size() >= 2 && *most <= worse * *least;
+  });
 }
 
 void decide_if_clear(Selection& s) {
@@ -54,11 +68,16 @@ void decide_if_clear(Selection& s) {
     Rival& rival = s.rivals[r];
     if (!runs(rival)) continue;
     const auto mine = cost_of(rival);
-    const double limit = rival.samples.size() >= 5 ? close : rival.samples.size() >= 2 ? worse : hopeless;
+    const double at_once = same_parts(s) && !s.whole ? far_off_elsewhere : far_off;
+    const double limit = rival.samples.size() >= 5 ? close : rival.samples.size() >= 2 ? worse : at_once;
     if (r != best && mine && *mine > limit * *cost) rival.out = true;
     open |= runs(rival) && rival.samples.size() < enough(s, rival);
   }
   const auto left = std::count_if(s.rivals.begin(), s.rivals.end(), runs);
+  if (s.looked && left > 1 && !open && same_parts(s) && !s.whole && regions_are_alike(s)) {
+    s.alike = true;
+    return;
+  }
   if (s.looked && (left == 1 || !open)) s.winner = best;
 }
 
@@ -66,7 +85,11 @@ void decide_if_clear(Selection& s) {
 double wanted_of(const Selection& s, double all) {
   return std::clamp(share_of_probes * all / static_cast<double>(s.rivals.size()), s.shortest / 4, s.shortest);
 }
-bool too_short(const Selection& s, double all) { return all < shortest_launch * s.shortest; }
+bool too_short(const Selection& s, double all) {
+  // Where little time passes before and after the work, shorter probes tell as much.
+  const double probe = s.least > 0 ? std::clamp(8 * s.least, s.shortest / 8, s.shortest) : s.shortest;
+  return all < shortest_launch * probe;
+}
 
 double best_look(const Selection& s) {
   double best = std::numeric_limits<double>::infinity();
@@ -74,17 +97,65 @@ double best_look(const Selection& s) {
   return best;
 }
 
-bool is_far_off(const Selection& s, const Rival& rival, std::int64_t points) {
-  const bool in_short = too_short(s, best_look(s) * static_cast<double>(points));
-  const double limit = in_short ? far_off_in_short : same_parts(s) ? far_off_elsewhere : far_off;
-  return *rival.look > limit * best_look(s);
+}  // namespace
+
+bool tells(const Selection& s, double seconds) {
+  return seconds >= s.shortest / 16 && (seconds >= 4 * s.least || seconds >= s.shortest / 2);
 }
 
-// Nobody is out by chance: a short look at one who is not that bad is repeated.
+namespace {
+
+double limit_of_looks(const Selection& s, std::int64_t points) {
+  const bool in_short = too_short(s, best_look(s) * static_cast<double>(points));
+  return in_short || same_parts(s) ? far_off_elsewhere : far_off;
+}
+
+// Points on which a look tells as much as the best one did, where fewer of them might take as long: with those the
+// device is full, and what any launch takes is spread over as many.
+std::int64_t fair_reach(const Selection& s, const Rival& rival) {
+  std::int64_t out = rival.wave;
+  const double best = best_look(s);
+  for (const Rival& other : s.rivals) {
+    if (runs(other) && other.look == best) out = std::max(out, other.reach);
+  }
+  return rival.wave > 0 ? out : 0;
+}
+
+// Seconds per point that it takes at least, as a part of so many points has shown.
+double at_least(const Selection& s, const Rival& rival, double cost, std::int64_t points) {
+  const std::int64_t fair = fair_reach(s, rival);
+  return points < fair ? cost * static_cast<double>(points) / static_cast<double>(fair) : cost;
+}
+
+bool is_far_off(const Selection& s, const Rival& rival, std::int64_t points) {
+  return at_least(s, rival, *rival.look, rival.reach) > limit_of_looks(s, points) * best_look(s);
+}
+
+// Whether a look is enough: it was long enough to be timed, and saw as much as the first did or a full device, or was a
+// good part of the launch, or showed that there is nothing more to see.
+bool is_enough(const Selection& s, const Probe& probe, double seconds) {
+  const Rival& rival = s.rivals[probe.rival];
+  if (16 * probe.points >= probe.of) return true;
+  if (!tells(s, seconds)) return false;
+  // Where parts differ, one row may be most of a small one.
+  const double limit = rival.wave > 0  ? limit_of_looks(s, probe.of)
+                       : same_parts(s) ? 2 * far_off_on_less
+                                       : far_off_on_less;
+  if (at_least(s, rival, seconds / static_cast<double>(probe.points), probe.points) > limit * best_look(s)) return true;
+  return probe.points >= (rival.wave > 0 ? rival.wave : s.rivals[lead_of(s)].reach);
+}
+
+// Nobody is out by chance: a short look at one who is not that bad is repeated. Nor because it was seen on less than
+// the best: then it is seen on as much, or stays in.
 bool to_be_looked_at(const Selection& s, const Rival& rival, std::int64_t points) {
   if (!runs(rival) || !rival.look) return runs(rival);
-  const double seconds = *rival.look * static_cast<double>(rival.reach);
-  return rival.looks < 2 && is_far_off(s, rival, points) && *rival.look < 2 * best_look(s) && seconds < 5 * s.shortest;
+  if (is_far_off(s, rival, points)) {
+    const double seconds = *rival.look * static_cast<double>(rival.reach);
+    return rival.looks < 2 && *rival.look < 2 * best_look(s) && seconds < 5 * s.shortest;
+  }
+  const std::int64_t fair = fair_reach(s, rival);
+  return rival.looks < 3 && rival.reach < fair && 8 * fair <= points &&
+         *rival.look > limit_of_looks(s, points) * best_look(s);
 }
 
 // When all have been seen: who is left, and how long their probes are.
@@ -151,24 +222,37 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   if (s.winner) return std::nullopt;
   double all = 0;  // points of one round
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
-    const std::int64_t one = s.looked ? rounded(s, r, s.length, false) : rounded(s, r, s.rivals[r].reach, true);
+    const Rival& rival = s.rivals[r];
+    const std::int64_t one =
+        s.looked ? rounded(s, r, s.length, false) : std::max(rival.wave, rounded(s, r, rival.reach, true));
     all += runs(s.rivals[r]) ? static_cast<double>(one) : 0;
   }
   // Two rounds must leave most of the launch to the winner; else whole launches are compared. Looks may take all of it:
-  // nobody who is a hundred times as slow should get a launch.
-  const bool whole = s.whole || (s.looked ? 4 : 1) * all > static_cast<double>(points);
+  // nobody who is a hundred times as slow should get a launch; and if they would take more, the first gets one, and
+  // what that takes says whether others do.
+  const bool whole = s.whole || (s.looked ? 4 * all > static_cast<double>(points)
+                                          : all > static_cast<double>(points) && !s.rivals[lead_of(s)].look);
   const auto visited = [&](std::size_t r) {
     return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
   };
   const auto probe = [&](std::size_t r) {
-    const bool repeat = same_parts(s) && !whole && !s.visitors.empty() && s.region_of == launch && !visited(r);
-    return Probe{r, rounded(s, r, s.length, false), whole, repeat, points};
+    const bool goes_on = same_parts(s) && !whole && !s.visitors.empty() && s.region_of == launch && !visited(r);
+    const bool beside = goes_on && s.heavy, repeat = goes_on && !s.heavy;
+    // Data may be sorted: a region at the beginning can hold most of the work, and is compared on little of it.
+    const std::int64_t most = rounded(s, r, s.length, false), little = rounded(s, r, s.length / 16, false);
+    const bool pilot = s.mode == Mode::hybrid && same_parts(s) && !whole && !goes_on && !s.believed && !s.piloted &&
+                       2 * little <= most;
+    return Probe{r, pilot || beside ? little : most, whole, repeat, points, false, pilot, beside};
   };
   if (s.believed) return probe(*s.believed);
+  if (whole && !s.whole && !s.looked) return probe(lead_of(s));
   for (std::size_t r = 0; r < s.rivals.size() && !s.looked && !whole; ++r) {
     const Rival& rival = s.rivals[r];
     if (!to_be_looked_at(s, rival, points)) continue;
-    const std::int64_t reach = std::max({rival.reach, s.rivals[lead_of(s)].reach, points / 1024});
+    // Whoever comes after the first begins with little of that: it may be a hundred times as slow.
+    const std::size_t lead = lead_of(s);
+    const std::int64_t least = r == lead ? points / 1024 : std::min(s.rivals[lead].reach, points / 16) / 16;
+    const std::int64_t reach = std::max({rival.reach, rival.first_reach, least, rival.look ? fair_reach(s, rival) : 0});
     return Probe{r, rounded(s, r, reach, true), false, false, points, true};
   }
   // Whoever has run least; the order turns from round to round, so that nobody is always the first.
@@ -180,8 +264,8 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
     const std::size_t r = (first + i) % count;
     if (!runs(s.rivals[r]) || s.rivals[r].samples.size() >= enough(s, s.rivals[r])) continue;
     // A region is finished before the next is begun.
-    if (next && probe(r).repeat != probe(*next).repeat ? probe(r).repeat : !next || runs_of(r) < runs_of(*next))
-      next = r;
+    const auto goes_on = [&](std::size_t one) { return probe(one).repeat || probe(one).beside; };
+    if (next && goes_on(r) != goes_on(*next) ? goes_on(r) : !next || runs_of(r) < runs_of(*next)) next = r;
   }
   if (!next) return std::nullopt;
   return probe(*next);
@@ -193,12 +277,11 @@ bool to_be_repeated(const Selection& s, const Probe& probe) {
 
 void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t launch) {
   if (probe.look) return;
-  if (!probe.repeat) s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
+  if (!probe.repeat && !probe.beside) {
+    s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
+    s.piloted = s.heavy = false;
+  }
   s.visitors.push_back(probe.rival);
-}
-
-bool tells(const Selection& s, double seconds) {
-  return seconds >= s.shortest / 16 && (seconds >= 4 * s.least || seconds >= s.shortest / 2);
 }
 
 void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
@@ -211,10 +294,16 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     std::erase(s.visitors, r);  // once more
     return;
   }
+  s.spent += seconds, s.done += probe.repeat ? 0 : points;
   if (disturbed && ++rival.disturbed <= 2) {
     std::erase(s.visitors, r);  // once more
     return;
   }
+  if (probe.pilot && seconds < s.shortest / 2) {
+    s.visitors.clear(), --s.regions, s.piloted = true;
+    return;
+  }
+  s.heavy |= probe.pilot && seconds > long_part * s.shortest;
   const double cost = seconds / static_cast<double>(points);
   s.points = probe.of;
   if (s.believed) {
@@ -226,20 +315,32 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     return;
   }
   if (!probe.look) {
+    if (probe.whole && !s.looked && seconds > long_launch * s.shortest) {
+      rival.look = cost, rival.reach = points;
+      return settle_looks(s, probe.of);
+    }
     rival.samples.push_back(cost);
     if (probe.whole) s.looked = s.whole = true;
     return decide_if_clear(s);
   }
-  if (!rival.look && !tells(s, seconds) && 16 * points < probe.of) {
+  if (!rival.look && !is_enough(s, probe, seconds)) {
     const double wanted = std::max(s.shortest / 8, std::min(4 * s.least, s.shortest / 2));
     const double factor = std::clamp(wanted / std::max(seconds, 1e-9), 1.2, 8.0);
-    rival.reach = rounded(s, r, static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor)), true);
+    const auto longer = static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor));
+    const std::int64_t full = rival.wave > 0 || r == lead_of(s) ? rival.wave : s.rivals[lead_of(s)].reach;
+    rival.reach = rounded(s, r, std::max(longer, full), true);
     return;
   }
   rival.reach = std::max(rival.reach, points);
   rival.look = std::min(cost, rival.look.value_or(cost));
   ++rival.looks;
   settle_looks(s, probe.of);
+}
+
+bool worth_repeating(const Selection& s) {
+  if (!s.winner || s.whole) return false;
+  const double cost = guess_of(s.rivals[*s.winner]).value_or(0), all = cost * static_cast<double>(s.points);
+  return all * s.since >= 10 * (s.spent - cost * static_cast<double>(s.done));
 }
 
 void give_up(Selection& s, std::size_t r) {
@@ -268,7 +369,8 @@ void begin_again(Selection& s) {
   s.winner.reset(), s.believed.reset(), s.expected.reset();
   s.surprises = 0, s.length = 0;
   s.looked = s.whole = s.misled;
-  s.visitors.clear(), s.regions = 0;
+  s.visitors.clear(), s.regions = 0, s.alike = s.piloted = s.heavy = false;
+  s.spent = 0, s.done = 0, s.since = 0;
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }
 
@@ -310,10 +412,10 @@ void watch(Selection& s, double seconds, std::int64_t points) {
     return;
   const auto shown = guess_of(s.rivals[*s.winner]);
   const bool by_parts = !s.whole || s.rivals[*s.winner].samples.empty();
-  if (same_parts(s) && by_parts && !s.misled && shown && (cost > 2 * *shown || *shown > 2 * cost))
-    return compare_launches(s);
+  const bool differ = s.mode != Mode::fully;
+  if (differ && by_parts && !s.misled && shown && (cost > 2 * *shown || *shown > 2 * cost)) return compare_launches(s);
   // What it took as a probe; where parts differ, or that has misled before, what it took for the first real work.
-  if (!s.expected) s.expected = s.reopened == 0 && !same_parts(s) ? shown.value_or(cost) : cost;
+  if (!s.expected) s.expected = s.reopened == 0 && !differ ? shown.value_or(cost) : cost;
   s.surprises = surprises(cost, *s.expected) ? s.surprises + 1 : 0;
   if (s.surprises < 2 << std::min(s.reopened, 20)) return;
   begin_again(s);

@@ -15,6 +15,9 @@ struct Rival {
   // Points of the smallest part of a launch that it can take without leaving pieces that the base cannot: a multiple of
   // its own footprint and of the base's.
   core::Footprint footprint;
+  // Points with which the device is full, if one footprint on each unit is not enough for that: with fewer, more of
+  // them might take no longer.
+  std::int64_t wave = 0;
   bool ready = false;     // the device has built it
   bool prepared = false;  // and has run it: a first run may compile, and says nothing
   bool out = false;       // another one is better
@@ -24,8 +27,9 @@ struct Rival {
   std::optional<double> look;
   int looks = 0;
   std::int64_t reach = 0;
-  int disturbed = 0;            // probes that something else disturbed
-  std::vector<double> samples;  // seconds per point, one per probe
+  std::int64_t first_reach = 0;  // of its first look, where more is known than nothing
+  int disturbed = 0;             // probes that something else disturbed
+  std::vector<double> samples;   // seconds per point, one per probe
 };
 
 enum class Mode {
@@ -52,20 +56,30 @@ struct Selection {
   std::int64_t length = 0;  // points of a probe, then
   // Seconds that a probe takes, down to a quarter of it in launches that are short themselves; a look takes an eighth.
   double shortest = 200e-6;
-  double least = 0;    // that anything takes on this device; 0: not known
+  double least = 0;  // that anything takes on this device; 0: not known
+  // Seconds of all probes, and the points that they left to nobody else; launches since the winner is known.
+  double spent = 0;
+  std::int64_t done = 0;
+  int since = 0;
   bool whole = false;  // launches are too short to be shared by rivals: each of them is a probe
   // Hybrid and swap: what parts are made of, the part that is being compared, and who has computed it.
   core::Footprint together;
   core::Box region;
   std::uint64_t region_of = 0;  // number of the launch that it is a part of
   std::vector<std::size_t> visitors;
-  int regions = 0;  // that were begun
+  int regions = 0;       // that were begun
+  bool piloted = false;  // little of the next one took little
+  bool heavy = false;    // little of this one took long: others compute what lies beside it
+  bool alike = false;    // they took the same: from now on each rival computes parts of its own
+  // Points that others compute in the meantime: who computes a part again would else find it in the device's cache,
+  // where no launch finds it. 0: all of a launch fits into that, or nothing does.
+  std::int64_t between = 0;
 };
 
-// Slower than the best by this: out at first sight, where all parts are alike, where they are not, and where launches
-// are so short that whole ones are compared; after one sample; after two; after five.
-constexpr double far_off = 1.3, far_off_elsewhere = 1.5, far_off_in_short = 2.5, hopeless = 1.3, worse = 1.1,
-                 close = 1.05;
+// Slower than the best by this: out at first sight, or after one sample; the same where parts differ, so that another
+// may show the contrary, and where launches are so short that whole ones are compared; at first sight on a part that is
+// smaller than the one on which the first was seen; after two samples; after five.
+constexpr double far_off = 1.3, far_off_elsewhere = 2.5, far_off_on_less = 4, worse = 1.1, close = 1.05;
 // Another time per point than was expected.
 constexpr double surprising = 1.25;
 
@@ -76,6 +90,8 @@ struct Probe {
   bool repeat = false;  // hybrid, swap: the region once more, by another rival
   std::int64_t of = 0;  // points of the launch
   bool look = false;    // at first sight: only who is far off is out
+  bool pilot = false;   // little of a region, which may be all of it where that takes long
+  bool beside = false;  // what lies beside the region, as computing that again would take too long
 
   bool operator==(const Probe&) const = default;
 };
@@ -95,6 +111,9 @@ void learn(Selection& selection, const Probe& probe, double seconds, bool distur
 // Whether a look of so many seconds shows the work, and not only what any launch costs: on 16 cores that may be more
 // than a look would take.
 bool tells(const Selection& selection, double seconds);
+// Whether a launch that wants to find out once more should: all of those since the last time together lasted ten times
+// as long as that cost.
+bool worth_repeating(const Selection& selection);
 // A rival failed, or is not there.
 void give_up(Selection& selection, std::size_t rival);
 // What each rival took in earlier runs, in seconds per point; where nothing is known of one, all compete. `points` are

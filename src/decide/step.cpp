@@ -29,14 +29,17 @@ bool can(const Member& member, std::size_t variant) {
   return member.ready && (member.can.empty() || member.can[variant]);
 }
 
-// All variants, the best first; those that were not timed after the others.
-std::vector<std::size_t> by_cost(const State& s, const Member& member) {
+// All variants, the best for so many points first; those that were not timed after the others.
+std::vector<std::size_t> by_cost(const State& s, const Member& member, std::int64_t points) {
   std::vector<std::size_t> out(s.footprints.size());
   std::iota(out.begin(), out.end(), std::size_t{0});
   if (!member.selection) return out;
   const auto cost = [&](std::size_t v) {
     constexpr double unknown = std::numeric_limits<double>::infinity();
-    return member.selection->rivals[v].failed ? unknown : fair_guess_of(*member.selection, v).value_or(unknown);
+    const Rival& rival = member.selection->rivals[v];
+    if (rival.failed) return unknown;
+    // Less than what fills the device takes as long.
+    return fair_guess_of(*member.selection, v).value_or(unknown) * static_cast<double>(std::max(points, rival.wave));
   };
   std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
   return out;
@@ -46,7 +49,7 @@ std::vector<std::size_t> by_cost(const State& s, const Member& member) {
 std::size_t variant_of(const State& s, const Member& member) {
   std::size_t best = s.initial;
   if (const Selection* selection = member.selection) {
-    const std::size_t first = by_cost(s, member).front();
+    const std::size_t first = by_cost(s, member, s.space.volume()).front();
     if (selection->winner || selection->believed)
       best = best_of(*selection);
     else if (fair_guess_of(*selection, first))
@@ -80,22 +83,25 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
 }
 
 // Whether a device that compares variants computes other parts, too. Where it runs one thing after the other, as
-// queued, it loses nothing by that as soon as it knows roughly who is good, and is never idle between probes. Not so
-// with few groups in a part: what is gained is lost when units wait for the last one. Nor where what a part changes is
-// copied before: nobody may write there meanwhile.
+// queued, it loses nothing by that as soon as it knows roughly who is good, is never idle between probes, and forgets
+// what a part was about. Not so with few groups in a part: what is gained is lost when units wait for the last one. Nor
+// where what a part changes is copied before: nobody may write there meanwhile.
 bool goes_on(const State& s, const Member& member) {
   const Selection& selection = *member.selection;
   if (selection.mode == Mode::swap && !selection.whole) return false;
-  const bool fine = selection.length / selection.units / 8 >= core::volume(selection.together);
+  const bool fine = selection.between > 0 || selection.length / selection.units / 8 >= core::volume(selection.together);
   return s.meanwhile || selection.whole || (selection.looked && fine && member.queued.size() == 1);
 }
 
 // Points of such a part: who still compares can change to a better variant soon.
-std::int64_t part_between(const Selection& selection) {
+std::int64_t part_between(const State& s, const Selection& selection) {
   if (selection.whole) return std::numeric_limits<std::int64_t>::max();
   std::int64_t reach = std::max<std::int64_t>(1, selection.length);
-  for (const Rival& rival : selection.rivals) reach = std::max(reach, rival.reach);
-  return 4 * reach;
+  for (const Rival& rival : selection.rivals) reach = std::max({reach, rival.reach, rival.wave});
+  // In whole rounds of all units, if those are not a good part of the launch.
+  std::int64_t round = std::min(core::volume(selection.together), std::int64_t{1} << 40) * selection.units;
+  if (16 * round > s.space.volume()) round = 1;
+  return (std::max(4 * reach, selection.between) + round - 1) / round * round;
 }
 
 // Parts of the launch that show which variant is best, for those of the devices that do not know.
@@ -129,7 +135,8 @@ std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, do
       const core::Footprint& together = selection.together;
       const bool differ = selection.mode != Mode::fully;
       const double place =
-          probe->look ? place_of_looks : places[static_cast<std::size_t>(selection.regions) % std::size(places)];
+          probe->look ? place_of_looks
+                      : places[static_cast<std::size_t>(selection.regions - probe->beside) % std::size(places)];
       // In multiples of what all are made of, if that is not too large, so that nothing is left that only some can
       // take.
       const bool in_common = (differ && !probe->look) || core::volume(together) <= probe->points / selection.units;
@@ -183,14 +190,17 @@ std::vector<Action> stream(const State& s, const std::vector<std::pair<std::size
     auto points = static_cast<std::int64_t>(std::ceil(volume * next->second / s.tasks));
     const Member& member = members[next->first];
     if (member.selection && !member.selection->winner && goes_on(s, member))
-      points = std::min(points, part_between(*member.selection));
+      points = std::min(points, part_between(s, *member.selection));
     std::size_t variant = variant_of(s, member);
+    // Where nothing is known of the beginning yet, others wait with it: data may be sorted, and most of the work there.
+    const Selection* open = member.selection && !member.selection->winner ? member.selection : nullptr;
     const auto take = [&](std::size_t v) {
+      if (open && open->between > 0) return remaining.carve(s.footprints[v], s.space, points, 0.45);
       return remaining.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
     };
     auto box = take(variant);
     // What its footprint does not fit into is for another variant, the best that does.
-    for (std::size_t v : by_cost(s, member)) {
+    for (std::size_t v : box ? std::vector<std::size_t>{} : by_cost(s, member, remaining.volume())) {
       if (!box && can(member, v)) box = take(variant = v);
     }
     if (!box) break;

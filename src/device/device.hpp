@@ -44,6 +44,7 @@ struct Info {
   Bytes largest_buffer = 0;
   Bytes part_alignment = 1;  // where a part of a buffer may begin
   Bytes local_memory = 0;
+  Bytes cache = 0;                       // of the device's memory; 0: not known
   std::int64_t largest_group = 1;        // work-items
   core::Index largest_extents{1, 1, 1};  // work-items of a group per dimension
   MemorySpace space = host_memory;

@@ -308,6 +308,7 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
   info.part_alignment = std::max<Bytes>(1, device_value<cl_uint>(cl, device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   info.largest_buffer = device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info.local_memory = device_value<cl_ulong>(cl, device, CL_DEVICE_LOCAL_MEM_SIZE);
+  info.cache = device_value<cl_ulong>(cl, device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
   info.largest_group = static_cast<std::int64_t>(device_value<size_t>(cl, device, CL_DEVICE_MAX_WORK_GROUP_SIZE));
   struct Extents {
     size_t of[8];  // three are asked for by the standard; room for a device with more dimensions

@@ -121,6 +121,30 @@ decide::Mode mode_of(Launch& launch, bool on_host, bool alone) {
   return why_not.empty() ? Mode::swap : Mode::fully;
 }
 
+// A GPU's units have many groups at once; how many depends on the kernel. With as many work-items as in the largest
+// group that it takes, a unit is about half full, and most kernels run nearly as fast as they can.
+std::int64_t wave_of(const device::Info& info, const Way& way) {
+  if (info.kind == device::Kind::cpu) return 0;
+  const std::int64_t items = way.grid.local[0] * way.grid.local[1] * way.grid.local[2];
+  const std::int64_t groups = std::max<std::int64_t>(1, info.largest_group / items);
+  return groups * info.units * core::volume(way.footprint);
+}
+
+// Points of which a device's cache holds all bytes, as far as launches of this kind touch them.
+std::int64_t points_in_cache(const device::Info& info, const Launch& launch) {
+  std::int64_t bytes = 0;
+  for (const Slice::Use& use : uses_of(launch)) {
+    core::SpanSet touched = use.touch.read;
+    touched.add(use.touch.written);
+    bytes += touched.size();
+  }
+  // All of them stay there, or it takes too much of the launch to be rid of them.
+  if (bytes < 2 * static_cast<std::int64_t>(info.cache)) return 0;
+  const auto points = static_cast<double>(launch.space.volume());
+  return static_cast<std::int64_t>(
+      std::min(points / 32, static_cast<double>(info.cache) / static_cast<double>(bytes) * points));
+}
+
 const char* name_of(decide::Mode mode) {
   return mode == decide::Mode::fully ? "fully" : mode == decide::Mode::hybrid ? "hybrid" : "swap";
 }
@@ -170,7 +194,7 @@ void Engine::forget(Pool& pool) {
   }
   for (auto& [kind, choice] : pool.choices) {
     choice.selection.reopened = 0, choice.selection.misled = false;
-    choice.regions.clear(), choice.settled = false;
+    choice.regions.clear(), choice.settled = false, choice.undivided = {};
     decide::begin_again(choice.selection);
   }
   ++generation_;  // plans that rest on what was found
@@ -293,6 +317,7 @@ void Engine::choose(Launch& launch) {
       building |= built.state == Built::State::building;
       const bool can_cut = way.kernel->cut_by() != CutBy::box || built.box;
       rivals.push_back({.footprint = way.part,
+                        .wave = wave_of(members_[m].device->info(), way),
                         .ready = built.state == Built::State::ready && (!launch.undivided.empty() || can_cut) &&
                                  way.inputs != Way::Inputs::failed});
     }
@@ -301,11 +326,14 @@ void Engine::choose(Launch& launch) {
     auto [at, fresh] = launch.request.pool->choices.try_emplace({kind, m});
     Choice& choice = at->second;
     // What is not found out yet goes on; what is too short to be shared by rivals keeps what was found.
-    const bool over = choice.probing == 0 && choice.selection.winner && !choice.selection.whole;
+    if (!fresh && choice.selection.winner) ++choice.selection.since;
+    const bool over = choice.probing == 0 && decide::worth_repeating(choice.selection);
     if (fresh || (wishes.profiling == Profiling::always && over)) {
       choice.selection = decide::selection_of(mode, members_[m].device->info().units, std::move(rivals),
                                               core::seconds(options_.shortest_probe));
-      choice.regions.clear(), choice.settled = false;
+      if (mode == decide::Mode::hybrid) choice.selection.between = points_in_cache(members_[m].device->info(), launch);
+      choice.regions.clear(), choice.settled = false, choice.undivided = {};
+      ++generation_;
     }
     if (fresh && wishes.profiling == Profiling::once) recall(launch, m, choice);
     launch.choices[m] = &choice;
@@ -357,7 +385,9 @@ void Engine::learn(const Slice& slice) {
   selection.least = slice.first ? 0 : core::seconds(member.least);
   decide::learn(selection, *slice.probe, core::seconds(duration), disturbed);
   // Looks that were too short tell nothing.
-  const bool tells = !slice.first && (!slice.probe->look || decide::tells(selection, core::seconds(duration)));
+  const bool too_little = slice.probe->pilot && core::seconds(duration) < selection.shortest / 2;
+  const bool tells =
+      !slice.first && !too_little && (!slice.probe->look || decide::tells(selection, core::seconds(duration)));
   if (tells && !slice.choice->keys.empty()) options_.store->add(slice.choice->keys[slice.probe->rival], sample);
   if (!open || !selection.winner) return;
   std::string costs;
@@ -401,7 +431,8 @@ void Engine::watch_winners(Launch& launch) {
     const auto winner = selection.winner;
     decide::watch(selection, core::seconds(work.time), work.points);
     if (!winner || selection.winner) continue;
-    work.choice->regions.clear(), work.choice->settled = false;
+    ++generation_;  // plans that rest on it
+    work.choice->regions.clear(), work.choice->settled = false, work.choice->undivided = {};
     launch.report.notes.push_back(
         fmt::format("variant '{}' does not take the time that it was chosen for: all are compared again",
                     launch.ways[*winner].variant));

@@ -196,7 +196,7 @@ class Engine {
   Placed start(const std::shared_ptr<Launch>& launch, const decide::Action& action);
   bool somebody_may_run(const Launch& launch) const;
   bool something_will_change(const Launch& launch) const;
-  void turn_hungry();
+  void turn_hungry(const Launch* but = nullptr);
   void end(const std::shared_ptr<Launch>& launch);
 
   // slices.cpp

@@ -175,6 +175,9 @@ class Launch {
   std::vector<Region> regions;                 // with choices of their own; none: one holds for all of it
   std::size_t divided_by = 0;                  // the member that computes them
   bool whole_choice = false;                   // it cannot have regions
+  bool divided_later = false;                  // but launches after it may
+  std::optional<Nanoseconds> began;            // when its first slice did
+  bool timed_fairly = true;                    // nothing was compiled, nor compared
   struct Work {
     Choice* choice = nullptr;
     std::int64_t points = 0, of = 0;

@@ -70,6 +70,11 @@ bool Engine::divide(Launch& launch) {
     core::Footprint part;
     for (const Way& way : launch.ways) part = core::joint(part, way.part);
     const auto boxes = decide::regions_of(launch.space, part, launch.axis, count);
+    if (boxes.size() > 1 && !begun && choice.undivided.count() == 0) {  // in one piece first
+      launch.whole_choice = launch.divided_later = true;
+      launch.divided_by = member;
+      return false;
+    }
     for (std::size_t r = 0; boxes.size() > 1 && r < boxes.size(); ++r) {
       choice.regions.push_back({boxes[r], std::make_shared<Choice>()});
       choice.regions.back().choice->selection = decide::selection_in_region(choice.selection, boxes[r].volume());
@@ -101,14 +106,30 @@ std::vector<decide::Action> Engine::next_in_regions(Launch& launch) {
 
 // When every region has a winner: whether that is worth it.
 void Engine::settle_regions(Launch& launch) {
-  if (launch.regions.empty() || launch.failure || !launch.choices[launch.divided_by]) return;
+  const Nanoseconds took = launch.began ? members_[launch.divided_by].device->now() - *launch.began : Nanoseconds{0};
+  if (launch.divided_later && launch.timed_fairly && !launch.failure) {
+    Choice* whole = launch.choices[launch.divided_by];
+    if (whole && whole->selection.winner) whole->undivided = took;
+  }
+  if (launch.regions.empty() || launch.failure || !launch.choices[launch.divided_by] || launch.report.slices.empty())
+    return;
   Choice& choice = *launch.choices[launch.divided_by];
   if (choice.settled || !choice.selection.winner || choice.regions.empty()) return;
   std::vector<std::pair<const decide::Selection*, std::int64_t>> found;
-  for (const Region& region : choice.regions) {
-    if (!region.choice->selection.winner) return;
-    found.emplace_back(&region.choice->selection, region.box.volume());
+  for (const Region& region : choice.regions) found.emplace_back(&region.choice->selection, region.box.volume());
+  const std::string& best = launch.ways[*choice.selection.winner].variant;
+  const bool by_one = std::all_of(launch.report.slices.begin(), launch.report.slices.end(),
+                                  [&](const SliceReport& slice) { return slice.variant == best; });
+  if (const double cost = core::seconds(took) / std::max(1e-9, core::seconds(choice.undivided));
+      by_one && launch.timed_fairly && choice.undivided.count() > 0 && cost > worth_mixing) {
+    choice.settled = true;
+    choice.regions.clear();
+    launch.report.notes.push_back(
+        fmt::format("'{}' is not divided into regions: so it takes {:.3g} times as long", launch.name(), cost));
+    return;
   }
+  const auto open = [](const Region& region) { return !region.choice->selection.winner; };
+  if (std::any_of(choice.regions.begin(), choice.regions.end(), open)) return;
   const double gain = decide::gain_of(found, *choice.selection.winner);
   choice.settled = true;
   if (gain < worth_mixing) {

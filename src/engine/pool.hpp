@@ -48,6 +48,9 @@ struct Choice {
   // use of it.
   std::vector<Region> regions;
   bool settled = false;  // which variant is best where: none where one is good enough everywhere
+  // What a launch in one piece took by the winner, so that it can be seen what dividing costs: units wait for the last
+  // group of each region, and a region may not fill a device.
+  core::Nanoseconds undivided{0};
 };
 
 struct Pool {

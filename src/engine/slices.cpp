@@ -235,8 +235,10 @@ void Engine::watch(const std::shared_ptr<Slice>& slice) {
     return begin_to_look();
   }
   slice->last()->notify([inbox = inbox_, slice = std::weak_ptr(slice)] {
-    std::lock_guard hold(inbox->mutex);
-    inbox->happened.emplace_back(slice);
+    {
+      std::lock_guard hold(inbox->mutex);
+      inbox->happened.emplace_back(slice);
+    }
     inbox->changed.notify_one();
   });
 }
@@ -259,7 +261,7 @@ void Engine::collect(const std::shared_ptr<Slice>& slice) {
   else
     succeed(*slice);
   turn(slice->launch);
-  turn_hungry();
+  turn_hungry(slice->launch.get());
 }
 
 void Engine::succeed(Slice& slice) {
@@ -290,6 +292,8 @@ void Engine::succeed(Slice& slice) {
   const double seen = static_cast<double>(slice.box.volume()) / std::max(1e-9, core::seconds(now - begin));
   rate = rate == 0 ? seen : 0.7 * rate + 0.3 * seen;
   slice.probe ? learn(slice) : count_winner(slice);
+  launch.began = std::min(begin, launch.began.value_or(begin));
+  launch.timed_fairly &= !slice.first && (!slice.probe || !launch.divided_later);
   launch.report.windows += slice.windowed;
   launch.report.slices.push_back(
       {member.device->info().id, launch.ways[slice.way].variant, slice.box, slice.begin, now, slice.repeat});

@@ -126,7 +126,7 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
                    std::find(launch.excluded.begin(), launch.excluded.end(), true) == launch.excluded.end();
   if (!fresh || !one || actions[0].probe) return actions;
   Choice* choice = launch.choices[actions[0].member];
-  if (!choice || choice->selection.winner)
+  if (!choice || (choice->selection.winner && !launch.divided_later))
     plan = Plan{actions[0].member,    actions[0].variant, launch.ways.size(), choice,
                 launch.request.items, wishes.spread,      generation_};
   return actions;
@@ -147,13 +147,16 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
       launch->draining &= !launch->in_flight.empty();
       if (launch->draining) break;
       bool again = false;
-      for (const decide::Action& action : next(*launch)) {
+      const auto actions = next(*launch);
+      const std::size_t all = launch->in_flight.size() + actions.size();
+      for (const decide::Action& action : actions) {
         if (launch->failure || launch->draining) break;
         const Placed started = start(launch, action);
         again |= started != Placed::later;
         if (started == Placed::otherwise) break;
       }
-      if (!again) break;
+      // Whoever has one variant is told all that can be started at once.
+      if (!again || (launch->ways.size() == 1 && launch->in_flight.size() == all)) break;
     }
     const bool hungry = !launch->failure && !launch->remaining.empty();
     // The program's function reads its buffers, which nobody may write before the launch is over.
@@ -269,9 +272,9 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
 }
 
 // Launches that found no room.
-void Engine::turn_hungry() {
+void Engine::turn_hungry(const Launch* but) {
   for (const auto& launch : std::vector(active_.begin(), active_.end())) {
-    if (!launch->over && !launch->remaining.empty()) turn(launch);
+    if (launch.get() != but && !launch->over && !launch->remaining.empty()) turn(launch);
   }
 }
 

@@ -41,6 +41,15 @@ Outcome compete(Selection s, std::int64_t points, const std::function<double(std
   return out;
 }
 
+// The next probe, which takes so long; of the region's points, if it computes that again.
+Probe take_part(Selection& s, double seconds) {
+  Probe probe = next_probe(s, 1 << 20).value();
+  if (probe.repeat) probe.points = s.region.volume();
+  begin(s, probe, core::box_of(probe.points));
+  learn(s, probe, seconds);
+  return probe;
+}
+
 TEST(Select, OneVariantNeedsNoProbe) {
   const Selection s = selection_of(Mode::fully, 2, {rival(64)});
   EXPECT_EQ(s.winner, 0u);
@@ -56,13 +65,50 @@ TEST(Select, ALookIsJustLongEnoughToBeTimed) {
   learn(s, look(0, 128), 5e-6);  // five times as many would take 25 us
   EXPECT_EQ(*next_probe(s, 100'000), look(0, 640));
   learn(s, look(0, 640), 20e-6);
-  EXPECT_EQ(*next_probe(s, 100'000), look(1, 1024));  // in whole footprints on all units
-  learn(s, look(1, 1024), 1.0);
-  learn(s, look(1, 1024), 6.25e-6);
+  EXPECT_EQ(*next_probe(s, 100'000), look(1, 512));  // in whole footprints on all units
+  learn(s, look(1, 512), 1.0);
+  learn(s, look(1, 512), 3.125e-6);
   EXPECT_EQ(*next_probe(s, 100'000), look(1, 4096));
   EXPECT_FALSE(s.looked);
   learn(s, look(1, 4096), 20e-6);
   EXPECT_EQ(s.winner, 1u);
+}
+
+// Whoever comes after the first is seen on a sixteenth of its part; one that is hopeless there, on nothing more.
+TEST(Select, LooksAtSlowOnesAreShort) {
+  Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64), rival(64)});
+  const auto look = [](std::size_t r, std::int64_t points) { return Probe{r, points, false, false, 1 << 22, true}; };
+  EXPECT_EQ(*next_probe(s, 1 << 22), look(0, 4096));
+  learn(s, look(0, 4096), 100e-6);
+  EXPECT_EQ(*next_probe(s, 1 << 22), look(1, 256));
+  learn(s, look(1, 256), 10 * 6.25e-6);
+  EXPECT_TRUE(s.rivals[1].look);
+  EXPECT_EQ(*next_probe(s, 1 << 22), look(2, 256));
+  learn(s, look(2, 256), 3 * 6.25e-6);
+  EXPECT_FALSE(s.rivals[2].look);
+  EXPECT_EQ(*next_probe(s, 1 << 22), look(2, 4096));
+  learn(s, look(2, 4096), 90e-6);
+  EXPECT_TRUE(s.looked && s.rivals[1].out && !s.rivals[2].out);
+}
+
+// Where more groups at once might take no longer, few of them do not show that a variant is slow, if they are not so
+// slow that a full device could not make up for it.
+TEST(Select, APartThatDoesNotFillTheDeviceTellsLess) {
+  const std::int64_t points = 1 << 20;
+  const auto look = [&](std::size_t r, std::int64_t n) { return Probe{r, n, false, false, points, true}; };
+  Rival large = rival(64);
+  large.wave = 8192;
+  Selection s = selection_of(Mode::fully, 1, {rival(64), large, large});
+  learn(s, look(0, 1024), 100e-6);
+  learn(s, look(1, 1024), 700e-6);  // perhaps for 8192, too
+  EXPECT_FALSE(s.rivals[1].look);
+  EXPECT_EQ(*next_probe(s, points), look(1, 8192));
+  learn(s, look(1, 8192), 800e-6);
+  learn(s, look(2, 1024), 3300e-6);
+  EXPECT_TRUE(s.looked && !s.rivals[1].out && s.rivals[2].out);
+  EXPECT_EQ(next_probe(s, points)->points, 1024 * 2);  // 200 us
+  s.rivals[0].samples = {1e-7};
+  EXPECT_EQ(next_probe(s, points)->points, 8192);
 }
 
 // On many cores, any launch takes as long as a look should.
@@ -95,13 +141,52 @@ TEST(Select, ProbesTakeAShareOfTheLaunch) {
   EXPECT_EQ(*next_probe(shorter, 12'800), (Probe{0, 128, false, false, 12'800}));  // 2 % of 12.8 ms by two
 }
 
+// What any launch takes is spread over more points in a larger part: one that was seen on less is seen again before it
+// is out, where the launch has room for that, and else stays in.
+TEST(Select, NobodyIsOutForHavingBeenSeenOnLess) {
+  for (const bool room : {true, false}) {
+    const std::int64_t points = room ? 1 << 24 : 1 << 19;
+    const auto look = [&](std::size_t r, std::int64_t n) { return Probe{r, n, false, false, points, true}; };
+    Rival small = rival(64), large = rival(64);
+    small.wave = 1024, large.wave = 1 << 18;
+    Selection s = selection_of(Mode::fully, 1, {small, large});
+    learn(s, look(0, 16384), 25e-6);
+    learn(s, look(1, 1 << 18), 100e-6);  // a fourth of what the other takes per point
+    EXPECT_FALSE(s.rivals[0].out);
+    if (!room) {
+      EXPECT_TRUE(s.looked && s.whole);
+      continue;
+    }
+    EXPECT_EQ(*next_probe(s, points), look(0, 1 << 18));
+    learn(s, look(0, 1 << 18), 60e-6);
+    EXPECT_FALSE(s.rivals[0].out);
+    EXPECT_LT(*s.rivals[0].look, *s.rivals[1].look);
+  }
+}
+
+// Where a part takes as long as all of the launch, the first gets that; others do if it is short.
+TEST(Select, WherePartsTellNothingLaunchesAreGivenToWhoeverIsSeenOrShort) {
+  Rival wide = rival(64);
+  wide.wave = 1 << 20;
+  for (const bool is_short : {true, false}) {
+    Selection s = selection_of(Mode::fully, 1, {wide, wide});
+    const Probe first = next_probe(s, 65536).value();
+    EXPECT_TRUE(first.whole && first.rival == 0);
+    learn(s, {0, 65536, true, false, 65536}, is_short ? 19e-3 : 21e-3);
+    const Probe second = next_probe(s, 65536).value();
+    EXPECT_EQ(second.rival, 1u);
+    EXPECT_EQ(second.whole, is_short);
+    EXPECT_EQ(second.look, !is_short);
+  }
+}
+
 TEST(Select, WhoeverIsFarOffGetsOneLook) {
   const double costs[] = {1e-6, 5e-6, 0.4e-6, 0.43e-6};
   const auto cost = [&](std::size_t r) { return costs[r]; };
   const Outcome out =
       compete(selection_of(Mode::fully, 2, {rival(64), rival(64), rival(64), rival(64)}), 1 << 20, cost);
   EXPECT_EQ(out.winner, 2u);
-  EXPECT_EQ(out.probes, 1 + 1 + 1 + 1 + 5 + 5);  // two are out at sight, two compared
+  EXPECT_EQ(out.probes, 1 + 1 + 2 + 2 + 5 + 5);  // two are out at sight, two compared
   EXPECT_EQ(out.wasted, 0);
 }
 
@@ -121,9 +206,9 @@ TEST(Select, WhoIsNearlyAsGoodIsComparedLonger) {
                    [&](std::size_t r) { return r == 0 ? 1e-6 : other; })
         .probes;
   };
-  EXPECT_EQ(probes(1.03e-6), 2 + 9 + 9);
-  EXPECT_EQ(probes(1.07e-6), 2 + 5 + 5);
-  EXPECT_EQ(probes(1.2e-6), 2 + 2 + 2);
+  EXPECT_EQ(probes(1.03e-6), 3 + 9 + 9);
+  EXPECT_EQ(probes(1.07e-6), 3 + 5 + 5);
+  EXPECT_EQ(probes(1.2e-6), 3 + 2 + 2);
 }
 
 TEST(Select, WhatWasDisturbedIsRepeatedTwiceAtMost) {
@@ -145,18 +230,55 @@ TEST(Select, HybridComparesTheSameRegions) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(4)});
   EXPECT_EQ(s.together.points[0], 128);
   const auto run = [&](double seconds) {
-    const Probe probe = next_probe(s, 1 << 20).value();
-    begin(s, probe, core::box_of(probe.points));
-    learn(s, probe, seconds);
+    const Probe probe = take_part(s, seconds);
     return std::pair(probe.rival, probe.repeat);
   };
   EXPECT_EQ(run(30e-6), std::pair(std::size_t{0}, false));  // looks
+  EXPECT_EQ(run(2e-6), std::pair(std::size_t{1}, false));
   EXPECT_EQ(run(31e-6), std::pair(std::size_t{1}, false));
+  EXPECT_EQ(run(20e-6), std::pair(std::size_t{0}, false));  // little of a region
   EXPECT_EQ(run(300e-6), std::pair(std::size_t{0}, false));
   EXPECT_EQ(run(310e-6), std::pair(std::size_t{1}, true));
+  EXPECT_EQ(run(20e-6), std::pair(std::size_t{1}, false));
   EXPECT_EQ(run(310e-6), std::pair(std::size_t{1}, false));  // another region, another order
   EXPECT_EQ(run(300e-6), std::pair(std::size_t{0}, true));
+  EXPECT_FALSE(s.winner);  // but regions are alike: parts of their own are as good, and nobody computes them again
+  while (const auto probe = next_probe(s, 1 << 20)) {
+    EXPECT_FALSE(probe->repeat || to_be_repeated(s, *probe));
+    begin(s, *probe, core::box_of(probe->points));
+    const double best = 300e-6 / static_cast<double>(s.length + 127 - (s.length + 127) % 128);
+    learn(s, *probe, static_cast<double>(probe->points) * best * (probe->rival == 0 ? 1 : 1.03));
+  }
+  EXPECT_EQ(s.rivals[0].samples.size(), 9u);
   EXPECT_EQ(s.winner, 0u);
+}
+
+TEST(Select, WhereRegionsDifferTwoAreEnough) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+  for (const double seconds : {30e-6, 2e-6, 31e-6, 5e-6, 300e-6, 310e-6, 5e-6, 620e-6, 600e-6}) {
+    EXPECT_FALSE(s.winner);
+    take_part(s, seconds);
+  }
+  EXPECT_EQ(s.winner, 0u);
+}
+
+// What is good in one place may be bad where most of the work is, and little of that is enough to see it.
+TEST(Select, WherePartsDifferNobodyIsOutForOne) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+  for (const double seconds : {30e-6, 4e-6, 60e-6, 5e-6, 300e-6, 600e-6, 1.9e-3, 4e-3}) take_part(s, seconds);
+  EXPECT_EQ(s.winner, 1u);
+}
+
+// What takes long is not computed twice: others take what lies beside it.
+TEST(Select, WhatTakesLongIsNotRepeated) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+  for (const double seconds : {30e-6, 4e-6, 60e-6, 5e-6, 300e-6, 600e-6, 9e-3, 20e-3}) {
+    const Probe probe = take_part(s, seconds);
+    EXPECT_EQ(probe.beside, seconds == 20e-3);
+    EXPECT_EQ(probe.repeat, seconds == 600e-6);
+  }
+  EXPECT_EQ(s.regions, 2);
+  EXPECT_EQ(s.winner, 1u);
 }
 
 // Which parts, by whom and in which order is the same; what is done with the results is not decided here.
@@ -170,15 +292,17 @@ TEST(Select, SwapComparesAsHybridDoes) {
       costs.push_back(1e-6 + 1e-8 * static_cast<double>(random() % 60)), rivals.push_back(rival(4 << random() % 4));
     Selection hybrid = selection_of(Mode::hybrid, 2, rivals), swap = selection_of(Mode::swap, 2, rivals);
     int repeats = 0, probes = 0;
+    hybrid.piloted = true;  // little of a region first: that is for parts that nobody copies
     while (const auto probe = next_probe(hybrid, 1 << 20, 5)) {
       ASSERT_EQ(next_probe(swap, 1 << 20, 5), probe);
-      EXPECT_EQ(to_be_repeated(swap, *probe), !probe->look && !probe->whole);
+      EXPECT_EQ(to_be_repeated(swap, *probe), !probe->look && !probe->whole && !swap.alike);
       const double seconds = static_cast<double>(probe->points) * costs[probe->rival] * noise(random);
       const bool disturbed = random() % 10 == 0;
       for (Selection* s : {&hybrid, &swap}) {
         begin(*s, *probe, core::box_of(probe->points), 5);
         learn(*s, *probe, seconds, disturbed);
       }
+      hybrid.piloted = true;
       repeats += probe->repeat;
       ASSERT_LT(++probes, 100);
     }
@@ -216,7 +340,7 @@ TEST(Select, ARegionThatWasNotComputedIsNotRepeated) {
 TEST(Select, RegionsThatDifferAreNotCompared) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(4)});
   s.looked = true, s.length = 1024;
-  for (const double seconds : {105e-6, 100e-6, 1000e-6, 1050e-6}) {
+  for (const double seconds : {7e-6, 105e-6, 100e-6, 62e-6, 1000e-6, 1050e-6}) {
     EXPECT_FALSE(s.winner);
     const Probe probe = next_probe(s, 1 << 20, 7).value();
     begin(s, probe, core::box_of(probe.points), 7);
@@ -236,7 +360,7 @@ TEST(Select, OneThatFailsAtFirstSightDoesNotKeepTheOthers) {
 
 TEST(Select, PartsThatMisleadAreNoLongerCompared) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(4), rival(4)});
-  for (const double seconds : {30e-6, 90e-6, 3e-3}) {
+  for (const double seconds : {30e-6, 90e-6, 90e-6, 3e-3}) {
     const Probe probe = next_probe(s, 1 << 20).value();
     learn(s, probe, seconds * static_cast<double>(probe.points) / 1024);
   }

@@ -120,6 +120,8 @@ TEST(Step, WhoComparesVariantsMayComputeMeanwhile) {
   EXPECT_TRUE(step(s).empty());
   s.members[0].queued = {1}, selection.length = 70;  // few groups
   EXPECT_TRUE(step(s).empty());
+  selection.between = 500;  // but something must be between two who compute the same part, and not from the beginning
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(4500, 5000), "task of its device", 0, {}}}));
 }
 
 // What a part changes is copied before, so nothing else may be on its way; where launches are compared, nothing is.

@@ -183,7 +183,7 @@ class Program {
       if (pick(2)) request.wishes.initial = pool->variants[pick(pool->variants.size())].name;
       if (pick(2)) request.wishes.tasks = 0, request.wishes.spread = false;  // so that it may have regions
     }
-    const std::uint64_t times = pool && pick(8) == 0 ? 8 : 1;
+    const std::uint64_t times = pool && pick(8) == 0 ? 16 : 1;
     // Two arguments may be one buffer, where the kernel then still has one outcome.
     std::vector<std::size_t> used;
     for (int b = 0; b < kernel.buffers; ++b) used.push_back(pick(buffers_.size()));

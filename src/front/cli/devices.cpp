@@ -33,6 +33,7 @@ nlohmann::json to_json(const device::Info& info, const core::Result<device::Fact
                         {"memory", info.memory},
                         {"largest_buffer", info.largest_buffer},
                         {"local_memory", info.local_memory},
+                        {"cache", info.cache},
                         {"largest_group", info.largest_group},
                         {"memory_space", info.space},
                         {"shares_host_memory", info.space == device::host_memory},
