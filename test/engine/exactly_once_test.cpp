@@ -52,7 +52,7 @@ void run_on_fakes(bool faults) {
     Place place;
     place.name = describe_machine(random, faults);
     device::FakeWorld world(place.name);
-    add_test_kernels(world);
+    add_test_kernels(world, random() % 2 ? good_before_and_after(64) : Costs{});
     place.devices = world.devices();
     place.options.analyse = analyse_test_kernel;
     place.options.advance = [&] { return world.advance_to_next_completion(); };

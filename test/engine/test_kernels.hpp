@@ -288,6 +288,19 @@ inline std::function<void(const WorkItem&, FakeArguments&)> boxed(const TestKern
 
 using Costs = std::map<std::string, std::function<double(const WorkItem&, const FakeArguments&)>>;
 
+// Kernels of one point per work-item are good on the points before `at`, their variants of several points on the rest.
+// Each work-item weighs as much as its group's place says.
+inline Costs good_before_and_after(std::int64_t at) {
+  Costs out;
+  for (const auto& [name, kernel] : test_kernels()) {
+    out[name] = [at, points = kernel.points](const WorkItem& item, const FakeArguments&) {
+      const std::int64_t place = points * (item.global_offset[0] + item.group_id[0] * item.local_size[0]);
+      return static_cast<double>(points) * ((place >= at) == (points > 1) ? 1.0 : 4.0);
+    };
+  }
+  return out;
+}
+
 inline void add_test_kernels(device::FakeWorld& world, const Costs& costs = {}) {
   for (const auto& [name, kernel] : test_kernels()) {
     device::FakeKernel fake{.body = boxed(kernel)};

@@ -97,19 +97,6 @@ TEST(Variants, AChoiceThatNoLongerHoldsIsMadeAgain) {
   EXPECT_EQ(compared.front(), 0);
 }
 
-// The first variant is good on the first half of the points, the second on the rest. Each work-item weighs as much as
-// its place says.
-Costs halves(std::int64_t points) {
-  Costs out;
-  for (const auto& [name, per_item] : {std::pair("map", 1), std::pair("map_pairs", 2)}) {
-    out[name] = [=, per_item = per_item](const WorkItem& item, const FakeArguments&) {
-      const std::int64_t place = per_item * (item.global_offset[0] + item.group_id[0] * item.local_size[0]);
-      return per_item * ((place >= points / 2) == (per_item == 2) ? 1.0 : 4.0);
-    };
-  }
-  return out;
-}
-
 std::shared_ptr<Launch> submit_hybrid(Bench& bench, const std::shared_ptr<Pool>& pool, std::int32_t points,
                                       const std::shared_ptr<Memory>& in, const std::shared_ptr<Memory>& out) {
   Request request{.kernel = pool->variants[0].kernel, .pool = pool, .items = {points, 1, 1}};
@@ -122,7 +109,7 @@ std::shared_ptr<Launch> submit_hybrid(Bench& bench, const std::shared_ptr<Pool>&
 TEST(Variants, RegionsThatFavourDifferentOnesGetThem) {
   for (const char* device : {"device cpu cpu\nrate 5e6\n", "device gpu gpu\nrate 5e6\ncopy in 1e12 out 1e12\n"}) {
     for (const std::int32_t points : {1 << 15, 1 << 18}) {  // 16 ms, 130 ms
-      Bench bench(device, {}, halves(points));
+      Bench bench(device, {}, good_before_and_after(points / 2));
       const auto pool = one_and_pairs(bench);
       const auto in = bench.memory(points), out = bench.memory(points);
       std::string told;
