@@ -1,10 +1,9 @@
-// Text forms of typed values, and the numbering of a space's configurations.
+// Text forms of typed values and configurations.
 #include "core/parameters.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <limits>
 #include <sstream>
 
 #include "core/errors.hpp"
@@ -13,11 +12,6 @@ namespace heddle::core {
 
 namespace {
 
-bool is_identifier(const std::string& s) {
-  if (s.empty() || std::isdigit(static_cast<unsigned char>(s[0]))) return false;
-  return std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-}
-
 template <class T>
 bool parse_whole(const std::string& text, T& out) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -25,6 +19,11 @@ bool parse_whole(const std::string& text, T& out) {
 }
 
 }  // namespace
+
+bool is_identifier(std::string_view s) {
+  if (s.empty() || std::isdigit(static_cast<unsigned char>(s[0]))) return false;
+  return std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
 
 std::string to_string(const Value& value) {
   if (const auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
@@ -84,60 +83,6 @@ std::string build_options(const Configuration& configuration) {
     out += " -D" + key + "=" + (truth ? (*truth ? "1" : "0") : to_string(value));
   }
   return out;
-}
-
-ParameterSpace::ParameterSpace(std::vector<Parameter> parameters) : parameters_(std::move(parameters)) {
-  for (auto p = parameters_.begin(); p != parameters_.end(); ++p) {
-    if (!is_identifier(p->name)) throw UsageError("parameter name '" + p->name + "': an identifier expected");
-    if (std::any_of(parameters_.begin(), p, [&](const Parameter& q) { return q.name == p->name; })) {
-      throw UsageError("parameter '" + p->name + "' is given twice");
-    }
-    if (p->values.empty()) throw UsageError("parameter '" + p->name + "' has no values");
-    for (auto v = p->values.begin(); v != p->values.end(); ++v) {
-      if (const auto* word = std::get_if<std::string>(&*v); word && parse_value(*word) != *v) {
-        throw UsageError("parameter '" + p->name + "': the name '" + *word + "' reads as a number or truth value");
-      }
-      if (v->index() != p->values.front().index())
-        throw UsageError("parameter '" + p->name + "' mixes types of values");
-      if (std::find(p->values.begin(), v, *v) != v) {
-        throw UsageError("parameter '" + p->name + "' has the value " + to_string(*v) + " twice");
-      }
-    }
-    if (size_ > std::numeric_limits<std::uint64_t>::max() / p->values.size()) {
-      throw UsageError("the parameter space has more than 2^64 configurations");
-    }
-    size_ *= p->values.size();
-  }
-}
-
-Configuration ParameterSpace::at(std::uint64_t number) const {
-  if (number >= size_) {
-    throw InternalError("configuration " + std::to_string(number) + " of a space of " + std::to_string(size_));
-  }
-  Configuration out;
-  out.values.resize(parameters_.size());
-  for (std::size_t i = parameters_.size(); i-- > 0;) {
-    const Parameter& p = parameters_[i];
-    out.values[i] = {p.name, p.values[number % p.values.size()]};
-    number /= p.values.size();
-  }
-  return out;
-}
-
-std::uint64_t ParameterSpace::number_of(const Configuration& configuration) const {
-  if (configuration.values.size() != parameters_.size()) {
-    throw UsageError("configuration '" + to_string(configuration) + "' has " +
-                     std::to_string(configuration.values.size()) + " values; " + std::to_string(parameters_.size()) +
-                     " expected");
-  }
-  std::uint64_t number = 0;
-  for (const Parameter& p : parameters_) {
-    const Value& value = configuration.at(p.name);
-    const auto found = std::find(p.values.begin(), p.values.end(), value);
-    if (found == p.values.end()) throw UsageError("parameter " + p.name + ": no value " + to_string(value));
-    number = number * p.values.size() + static_cast<std::uint64_t>(found - p.values.begin());
-  }
-  return number;
 }
 
 }  // namespace heddle::core
