@@ -501,7 +501,7 @@ Possible Expression::evaluate(std::uint32_t node, const Possible* slots) const {
   bool fails = false, open = false;  // open: nothing before decided for certain
   switch (n.op) {
     case Op::constant:
-      return possible(constants_[n.a]);
+      return possible_constants_[n.a];
     case Op::literal:
       return possible(of_name(literals_[n.a]));
     case Op::slot:

@@ -128,6 +128,7 @@ class Expression {
   std::vector<std::uint32_t> slots_;
   std::vector<Node> nodes_;
   std::vector<Scalar> constants_;
+  std::vector<Possible> possible_constants_;
   std::vector<std::uint32_t> kids_;
   std::uint32_t root_ = 0;
 };

@@ -96,6 +96,7 @@ class ExpressionParser {
   Id add_two(Op op, Id a, Id b) { return add({.op = op, .count = 2, .a = a, .b = b}, {a, b}); }
   Id add_constant(const Scalar& value) {
     out_.constants_.push_back(value);
+    out_.possible_constants_.push_back(possible(value));
     return add({.op = Op::constant, .a = static_cast<Id>(out_.constants_.size() - 1)}, {});
   }
 

@@ -1,6 +1,7 @@
 // A backtracking search. Values that no constraint allows are removed first; then parameters are given values in an
-// order that completes constraints early. A constraint is evaluated as soon as all it depends on is known, and before
-// that over what is still possible, so that a branch without a future ends at its root.
+// order that completes constraints early, and a branch ends as soon as a constraint allows none of its rows.
+// Constraints of few choices know that from a table; others are evaluated when all they depend on is known, and before
+// that over what is still possible.
 #include "core/valid_rows.hpp"
 
 #include <algorithm>
@@ -14,7 +15,6 @@ namespace heddle::core {
 
 namespace {
 
-constexpr std::uint64_t most_steps = 2'000'000'000;     // values tried: about a minute
 constexpr std::uint64_t most_steps_of_any = 5'000'000;  // for a better message only: a fraction of a second
 constexpr std::size_t most_rounds = 8;  // of removing values; it is an optimisation, and further rounds find little
 
@@ -24,48 +24,61 @@ std::string names_of(const Rules& rules, const std::vector<std::size_t>& group) 
   return out;
 }
 
+constexpr std::size_t all_tables = 1 << 19;  // entries that are evaluated in a few hundredths of a second
+// A constraint that decided nothing so often at a level is asked there only at times.
+constexpr std::uint32_t patience = 200, at_times = 50;
+
 enum class Goal { all, any };
 
 class Search {
  public:
   Search(const Rules& rules, const std::vector<std::size_t>& group, const std::vector<std::size_t>& constraints,
-         Goal goal)
-      : rules_(rules), group_(group), goal_(goal) {
+         Goal goal, const SearchLimits& limits)
+      : rules_(rules), group_(group), goal_(goal), limits_(limits), steps_left_(limits.steps) {
     const std::size_t slots = rules.parameters.size() + rules.derived.size();
     known_.resize(slots), possible_.resize(slots);
-    values_.resize(rules.parameters.size()), open_.resize(rules.parameters.size());
+    values_.resize(rules.parameters.size()), possible_values_.resize(rules.parameters.size());
+    open_.resize(rules.parameters.size());
     for (const std::size_t p : group) {
-      for (const Value& v : rules.parameters[p].values) values_[p].push_back(scalar_of(v));
+      for (const Value& v : rules.parameters[p].values) {
+        values_[p].push_back(scalar_of(v));
+        possible_values_[p].push_back(possible(values_[p].back()));
+      }
       open_[p].resize(values_[p].size());
       std::iota(open_[p].begin(), open_[p].end(), std::uint16_t{0});
       widen(p);
     }
-    std::set<std::size_t> needed;
     for (const std::size_t c : constraints) {
       checks_.push_back({&rules.constraints[c], parameters_of(rules.constraints[c], rules)});
-      need(rules.constraints[c], needed);
+      need(rules.constraints[c], checks_.back().needs);
     }
+    std::set<std::size_t> needed;
+    for (const Check& c : checks_) needed.insert(c.needs.begin(), c.needs.end());
     for (const std::size_t d : needed) derived_.push_back({d, parameters_of(rules.derived[d], rules)});
     for (const Need& d : derived_) bound(d);
   }
 
-  // False where the search took more than `steps`.
-  bool run(std::uint64_t steps) {
-    steps_left_ = steps;
+  // False where the search took too many steps.
+  bool run() {
     if (!remove_hopeless_values()) return true;
-    choose_order();
+    plan(choose_order());
     row_.resize(group_.size());
     descend(0, nullptr);
     return steps_left_ > 0;
   }
 
-  std::vector<std::uint16_t> sorted_rows() const;
+  std::vector<std::uint16_t> sorted_rows() &&;
   bool found() const { return found_ > 0; }
 
  private:
   struct Check {
     const Expression* constraint;
     std::vector<std::size_t> depends;
+    std::set<std::size_t> needs;  // derived values, also indirectly
+    // With the first so many of its parameters (in the order of the search) known, row after row: whether it is true
+    // (1), or has no value (2), for some choice of the others. Empty where there is no table.
+    std::vector<std::vector<std::uint8_t>> tables;
+    std::vector<std::size_t> entries;  // where the present choice stands in each of them
   };
   struct Need {
     std::size_t number;
@@ -74,7 +87,16 @@ class Search {
   // What is to do when the parameter of one level has got a value.
   struct Level {
     std::size_t parameter, column;
-    std::vector<std::size_t> completed_derived, touched_derived, completed_checks, touched_checks;
+    std::vector<std::size_t> completed_derived, touched_derived, completed_checks;
+    struct Touched {
+      std::size_t check;
+      std::uint32_t in_vain = 0;
+    };
+    std::vector<Touched> touched_checks;
+    struct Looked {
+      std::size_t check, known;  // the table for so many known parameters
+    };
+    std::vector<Looked> looked_up;
     std::vector<Possible> before;  // of the derived values, to be put back
   };
 
@@ -90,9 +112,9 @@ class Search {
 
   void widen(std::size_t p) {
     if (open_[p].empty()) return;
-    possible_[p] = possible(values_[p][open_[p].front()]);
+    possible_[p] = possible_values_[p][open_[p].front()];
     for (std::size_t i = 1; i < open_[p].size(); ++i) {
-      possible_[p] = either(possible_[p], possible(values_[p][open_[p][i]]));
+      possible_[p] = either(possible_[p], possible_values_[p][open_[p][i]]);
     }
   }
 
@@ -109,7 +131,7 @@ class Search {
       for (const std::size_t p : group_) {
         const std::size_t before = open_[p].size();
         std::erase_if(open_[p], [&](std::uint16_t place) {
-          possible_[p] = possible(values_[p][place]);
+          possible_[p] = possible_values_[p][place];
           for (const Need& d : derived_) {
             if (depends(d.depends, p)) bound(d);
           }
@@ -127,7 +149,7 @@ class Search {
   }
 
   // Next comes the parameter that belongs to the constraint with the fewest choices left until it is complete.
-  void choose_order() {
+  std::vector<std::size_t> choose_order() const {
     std::vector<std::size_t> left = group_;
     const auto choices_left = [&](const Check& c) {
       double out = 0;
@@ -136,6 +158,7 @@ class Search {
       }
       return out;
     };
+    std::vector<std::size_t> order;
     while (!left.empty()) {
       std::size_t best = left.front();
       std::pair<double, double> best_score{1e300, 0};
@@ -149,9 +172,58 @@ class Search {
         if (score < best_score) best_score = score, best = p;
       }
       left.erase(std::find(left.begin(), left.end(), best));
-      add_level(best, left);
+      order.push_back(best);
+    }
+    return order;
+  }
+
+  void plan(const std::vector<std::size_t>& order) {
+    std::size_t room = all_tables;
+    for (Check& c : checks_) make_table(c, order, room);
+    std::set<std::size_t> needed;
+    for (const Check& c : checks_) {
+      if (c.tables.empty()) needed.insert(c.needs.begin(), c.needs.end());
+    }
+    std::erase_if(derived_, [&](const Need& d) { return !needed.contains(d.number); });
+    std::vector<std::size_t> left = order;
+    for (const std::size_t p : order) {
+      left.erase(left.begin());
+      add_level(p, left);
     }
     settled_.assign(checks_.size(), levels_.size());
+  }
+
+  void make_table(Check& check, const std::vector<std::size_t>& order, std::size_t& room) {
+    std::vector<std::size_t> depends;
+    std::size_t size = 1;
+    for (const std::size_t p : order) {
+      if (!Search::depends(check.depends, p)) continue;
+      depends.push_back(p);
+      size *= open_[p].size();
+      if (size > std::min(room, limits_.table)) return;
+    }
+    room -= size;
+    check.tables.resize(depends.size());
+    check.entries.resize(depends.size());
+    std::vector<std::uint8_t>& last = check.tables.back();
+    last.resize(size);
+    for (std::size_t entry = 0; entry < size; ++entry) {
+      std::size_t rest = entry;
+      for (std::size_t i = depends.size(); i-- > 0; rest /= open_[depends[i]].size()) {
+        const std::size_t p = depends[i];
+        known_[p] = values_[p][open_[p][rest % open_[p].size()]];
+      }
+      for (const std::size_t d : check.needs) {
+        known_[rules_.parameters.size() + d] = rules_.derived[d].evaluate(known_.data());
+      }
+      const Scalar truth = truth_of(check.constraint->evaluate(known_.data()));
+      last[entry] = truth.kind == Scalar::Kind::failure ? 2 : is_true(truth) ? 1 : 0;
+    }
+    for (std::size_t i = depends.size() - 1; i-- > 0;) {
+      const std::size_t width = open_[depends[i + 1]].size();
+      check.tables[i].assign(check.tables[i + 1].size() / width, 0);
+      for (std::size_t e = 0; e < check.tables[i + 1].size(); ++e) check.tables[i][e / width] |= check.tables[i + 1][e];
+    }
   }
 
   void add_level(std::size_t p, const std::vector<std::size_t>& left) {
@@ -167,8 +239,16 @@ class Search {
       }
     }
     for (std::size_t c = 0; c < checks_.size(); ++c) {
-      if (depends(checks_[c].depends, p)) {
-        (complete(checks_[c].depends) ? level.completed_checks : level.touched_checks).push_back(c);
+      const Check& check = checks_[c];
+      if (!depends(check.depends, p)) continue;
+      if (!check.tables.empty()) {
+        const auto unknown = static_cast<std::size_t>(
+            std::count_if(left.begin(), left.end(), [&](std::size_t q) { return depends(check.depends, q); }));
+        level.looked_up.push_back({c, check.depends.size() - 1 - unknown});
+      } else if (complete(check.depends)) {
+        level.completed_checks.push_back(c);
+      } else {
+        level.touched_checks.push_back({c});
       }
     }
     level.before.resize(level.completed_derived.size() + level.touched_derived.size());
@@ -176,8 +256,20 @@ class Search {
   }
 
   // False where a constraint is false for certain. `failed` becomes a constraint that has no value.
-  bool still_possible(std::size_t depth, const Expression*& failed) {
-    const Level& level = levels_[depth];
+  bool still_possible(std::size_t depth, std::size_t choice, const Expression*& failed) {
+    Level& level = levels_[depth];
+    for (const auto [c, known] : level.looked_up) {
+      Check& check = checks_[c];
+      const std::size_t before = known == 0 ? 0 : check.entries[known - 1];
+      const std::size_t entry = before * open_[level.parameter].size() + choice;
+      const std::uint8_t some = check.tables[known][entry];
+      if (some == 0) return false;
+      check.entries[known] = entry;
+      if (some == 2 && known + 1 == check.tables.size()) failed = check.constraint;
+    }
+    if (level.completed_checks.empty() && level.touched_checks.empty() && level.before.empty()) return true;
+    known_[level.parameter] = values_[level.parameter][open_[level.parameter][choice]];
+    possible_[level.parameter] = possible_values_[level.parameter][open_[level.parameter][choice]];
     for (const std::size_t d : level.completed_derived) {
       const std::size_t slot = slot_of(derived_[d]);
       known_[slot] = rules_.derived[derived_[d].number].evaluate(known_.data());
@@ -193,11 +285,18 @@ class Search {
       }
     }
     for (const std::size_t d : level.touched_derived) bound(derived_[d]);
-    for (const std::size_t c : level.touched_checks) {
+    for (auto& [c, in_vain] : level.touched_checks) {
       if (settled_[c] < depth) continue;
+      settled_[c] = levels_.size();
+      if (in_vain > patience && ++in_vain % at_times != 0) continue;
       const Certain certain = checks_[c].constraint->certain(possible_.data());
+      if (certain == Certain::unknown) {
+        ++in_vain;
+        continue;
+      }
+      in_vain = 0;
       if (certain == Certain::no) return false;
-      settled_[c] = certain == Certain::yes ? depth : levels_.size();
+      settled_[c] = depth;
     }
     return true;
   }
@@ -215,14 +314,12 @@ class Search {
     const std::size_t p = level.parameter;
     const Possible before = possible_[p];
     for_each_touched(level, [](Possible& kept, const Possible& now) { kept = now; });
-    for (const std::uint16_t place : open_[p]) {
+    for (std::size_t choice = 0; choice < open_[p].size(); ++choice) {
       if (steps_left_ == 0 || (goal_ == Goal::any && found())) break;
       --steps_left_;
-      row_[level.column] = place;
-      known_[p] = values_[p][place];
-      possible_[p] = possible(known_[p]);
+      row_[level.column] = open_[p][choice];
       const Expression* failed_here = failed;
-      if (still_possible(depth, failed_here)) descend(depth + 1, failed_here);
+      if (still_possible(depth, choice, failed_here)) descend(depth + 1, failed_here);
     }
     possible_[p] = before;
     for_each_touched(level, [](const Possible& kept, Possible& now) { now = kept; });
@@ -232,9 +329,9 @@ class Search {
     ++found_;
     if (goal_ == Goal::any) return;
     if (failed) complain(*failed);
-    if (found_ > most_valid_rows) {
+    if (found_ > limits_.rows) {
       throw UsageError("parameters " + names_of(rules_, group_) + ", which constraints connect: more than " +
-                       std::to_string(most_valid_rows) + " valid configurations of them; at most that many expected");
+                       std::to_string(limits_.rows) + " valid configurations of them; at most that many expected");
     }
     rows_.insert(rows_.end(), row_.begin(), row_.end());
   }
@@ -245,8 +342,10 @@ class Search {
       const Parameter& p = rules_.parameters[group_[i]];
       here.values.emplace_back(p.name, p.values[row_[i]]);
     }
-    for (const Need& d : derived_) {
-      here.values.emplace_back(rules_.names[slot_of(d)], rules_.derived[d.number].evaluate(here));
+    std::set<std::size_t> needed;
+    need(failed, needed);
+    for (const std::size_t d : needed) {
+      here.values.emplace_back(rules_.names[rules_.parameters.size() + d], rules_.derived[d].evaluate(here));
     }
     failed.holds(here);
     throw InternalError("constraint '" + failed.text() + "' failed, and then did not");
@@ -255,9 +354,11 @@ class Search {
   const Rules& rules_;
   const std::vector<std::size_t>& group_;
   const Goal goal_;
+  const SearchLimits limits_;
   std::vector<Check> checks_;
-  std::vector<Need> derived_;                     // those that the checks need, in their order
-  std::vector<std::vector<Scalar>> values_;       // of each parameter
+  std::vector<Need> derived_;                // those that the checks need, in their order
+  std::vector<std::vector<Scalar>> values_;  // of each parameter
+  std::vector<std::vector<Possible>> possible_values_;
   std::vector<std::vector<std::uint16_t>> open_;  // places of values that may be part of a row
   std::vector<Scalar> known_;                     // by slot, valid where known
   std::vector<Possible> possible_;                // by slot
@@ -265,11 +366,14 @@ class Search {
   std::vector<std::size_t> settled_;  // per check: the level at which it became true for certain
   std::vector<std::uint16_t> row_, rows_;
   std::size_t found_ = 0;
-  std::uint64_t steps_left_ = 0;
+  std::uint64_t steps_left_;
 };
 
 // Column after column from the last, each time stable: rows come out in the order of their first columns.
-std::vector<std::uint16_t> Search::sorted_rows() const {
+std::vector<std::uint16_t> Search::sorted_rows() && {
+  const bool sorted = std::is_sorted(levels_.begin(), levels_.end(),
+                                     [](const Level& a, const Level& b) { return a.column < b.column; });
+  if (sorted) return std::move(rows_);
   const std::size_t columns = group_.size(), count = columns == 0 ? 0 : rows_.size() / columns;
   std::vector<std::uint32_t> order(count), next(count);
   std::iota(order.begin(), order.end(), 0u);
@@ -309,19 +413,19 @@ std::vector<std::size_t> parameters_of(const Expression& expression, const Rules
 }
 
 std::vector<std::uint16_t> valid_rows(const Rules& rules, const std::vector<std::size_t>& group,
-                                      const std::vector<std::size_t>& constraints) {
-  Search search(rules, group, constraints, Goal::all);
-  if (!search.run(most_steps)) {
+                                      const std::vector<std::size_t>& constraints, const SearchLimits& limits) {
+  Search search(rules, group, constraints, Goal::all, limits);
+  if (!search.run()) {
     throw UsageError("parameters " + names_of(rules, group) + ", which constraints connect: no end after trying " +
-                     std::to_string(most_steps) + " values; constraints of fewer parameters each expected");
+                     std::to_string(limits.steps) + " values; constraints of fewer parameters each expected");
   }
-  return search.sorted_rows();
+  return std::move(search).sorted_rows();
 }
 
 std::optional<bool> any_valid_row(const Rules& rules, const std::vector<std::size_t>& group,
                                   const std::vector<std::size_t>& constraints) {
-  Search search(rules, group, constraints, Goal::any);
-  if (!search.run(most_steps_of_any)) return std::nullopt;
+  Search search(rules, group, constraints, Goal::any, {.steps = most_steps_of_any});
+  if (!search.run()) return std::nullopt;
   return search.found();
 }
 

@@ -2,6 +2,7 @@
 // holds at every point of it.
 #include "core/expression.hpp"
 
+#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -214,13 +215,13 @@ TEST(Expression, WhatIsCertainOfASetHoldsAtEveryPoint) {
   std::mt19937 random(11);
   RandomExpression any{random};
   int certain[3] = {0, 0, 0};
-  for (int round = 0; round < 60'000; ++round) {
+  for (int round = 0; round < 20'000; ++round) {
     const Expression e(any.truth(1 + static_cast<int>(random() % 4)), {"a", "b", "c", "d"});
     std::vector<Value> values[4];
     const auto low = static_cast<std::int64_t>(random() % 9) - 3;
     for (std::uint64_t i = 0; i <= random() % 4; ++i) {
       values[0].emplace_back(low + static_cast<std::int64_t>(i * (random() % 3 + 1)));
-      if (random() % 50 == 0) values[0].emplace_back(std::numeric_limits<std::int64_t>::max() - low);
+      if (random() % 50 == 0) values[0].emplace_back(std::numeric_limits<std::int64_t>::max() - std::abs(low));
       values[1].emplace_back(static_cast<double>(random() % 16) / 4 - 1);
       values[2].push_back(random() % 2 ? Value(random() % 2 == 0) : Value(static_cast<std::int64_t>(random() % 3)));
       values[3].emplace_back(std::string(random() % 2 ? "x" : "z"));
@@ -252,7 +253,7 @@ TEST(Expression, WhatIsCertainOfASetHoldsAtEveryPoint) {
       }
     }
   }
-  for (const int count : certain) EXPECT_GT(count, 5'000);  // or this proved little
+  for (const int count : certain) EXPECT_GT(count, 1'500);  // or this proved little
 }
 
 // Ranges of numbers, not only truth values: bounds hold every value that occurs.
@@ -260,7 +261,7 @@ TEST(Expression, BoundsHoldEveryValue) {
   std::mt19937 random(12);
   RandomExpression any{random};
   int bounded = 0;
-  for (int round = 0; round < 30'000; ++round) {
+  for (int round = 0; round < 10'000; ++round) {
     const Expression e(any.number(1 + static_cast<int>(random() % 4)), {"a", "b", "c", "d"});
     std::vector<Scalar> a, b;
     Possible slots[4];
@@ -293,7 +294,7 @@ TEST(Expression, BoundsHoldEveryValue) {
       }
     }
   }
-  EXPECT_GT(bounded, 10'000);
+  EXPECT_GT(bounded, 3'000);
 }
 
 }  // namespace

@@ -219,21 +219,13 @@ TEST(ParameterSpace, WhatNoConstraintTouchesCostsNothing) {
   }
 }
 
-TEST(ParameterSpace, RefusesGroupsThatAreTooLarge) {
-  std::vector<Parameter> parameters;
-  for (int p = 0; p < 9; ++p) parameters.push_back(integers("P" + std::to_string(p), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
-  const std::string sum = "P0 + P1 + P2 + P3 + P4 + P5 + P6 + P7 + P8 > 9";
-  EXPECT_NE(complaint([&] { ParameterSpace(parameters, {}, {sum}); }).find("more than 50000000 valid"),
-            std::string::npos);
-}
-
 // Random spaces of a few thousand points: what the search finds is what walking the product finds, in the order that
 // the header promises.
 TEST(ParameterSpace, IsWhatWalkingTheProductFinds) {
   std::mt19937 random(3);
   const auto pick = [&](const std::vector<std::string>& list) { return list[random() % list.size()]; };
   int valid_spaces = 0, contradictory = 0, without_value = 0, partly = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     std::vector<Parameter> parameters;
     std::vector<std::string> numbers;
     std::string name;
@@ -354,10 +346,10 @@ TEST(ParameterSpace, IsWhatWalkingTheProductFinds) {
     ASSERT_EQ(std::set<std::uint64_t>(neighbours.begin(), neighbours.end()), near) << all;
     ASSERT_EQ(neighbours.size(), near.size());
   }
-  EXPECT_GT(valid_spaces, 800);
-  EXPECT_GT(partly, 500);
-  EXPECT_GT(contradictory, 50);
-  EXPECT_GT(without_value, 50);
+  EXPECT_GT(valid_spaces, 250);
+  EXPECT_GT(partly, 150);
+  EXPECT_GT(contradictory, 20);
+  EXPECT_GT(without_value, 20);
 }
 
 }  // namespace
