@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -78,7 +79,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 int milliseconds_until(Clock::time_point end) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-  return left < 0 ? 0 : static_cast<int>(left);
+  return static_cast<int>(std::clamp<decltype(left)>(left, 0, INT_MAX));
 }
 
 }  // namespace
