@@ -9,13 +9,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "device/trial.hpp"
+#include "process/mortal.hpp"
 
 namespace {
 
@@ -35,16 +34,9 @@ void put(int to, const std::string& line) {
   }
 }
 
-// The process that may die. It leaves no core file, and what the driver prints goes nowhere.
-[[noreturn]] void try_it(const std::string& library, int to) {
-  ::setpgid(0, 0);  // whatever it starts ends with it
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::prctl(PR_SET_DUMPABLE, 0);
-  const rlimit none{0, 0};
-  ::setrlimit(RLIMIT_CORE, &none);
-  for (int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) ::signal(signal, SIG_DFL);
-  const int nowhere = ::open("/dev/null", O_RDWR);
-  for (int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, standard);
+// The process that may die.
+[[noreturn]] void try_it(const std::string& library, int to, pid_t parent) {
+  heddle::process::become_mortal(parent);
   ::setenv("HEDDLE_PROVE", "off", 1);  // Heddle's own driver under another name would prove those below it
   try {
     heddle::device::try_driver(library, [&](const std::string& line) { put(to, line); });
@@ -53,12 +45,6 @@ void put(int to, const std::string& line) {
   }
   put(to, "done");
   ::_exit(0);  // no handler of the driver's may spoil it
-}
-
-// Whether a driver's own doing ends its process in this way; else somebody else did.
-bool is_crash(int signal) {
-  return signal == SIGILL || signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGABRT ||
-         signal == SIGTRAP || signal == SIGSYS;
 }
 
 }  // namespace
@@ -74,11 +60,11 @@ int main(int count, char** words) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return 1;
   const double end = now() + limit;
-  const pid_t child = ::fork();
+  const pid_t self = ::getpid(), child = ::fork();
   if (child < 0) return 1;
   if (child == 0) {
     ::close(ends[0]);
-    try_it(words[first], ends[1]);
+    try_it(words[first], ends[1], self);
   }
   ::close(ends[1]);
   std::string said;
@@ -101,7 +87,8 @@ int main(int count, char** words) {
   if (hung)
     std::printf("hung\t%g s\n", limit);
   else if (WIFSIGNALED(status))
-    std::printf("%s\tSIG%s\n", is_crash(WTERMSIG(status)) ? "crashed" : "killed", ::sigabbrev_np(WTERMSIG(status)));
+    std::printf("%s\tSIG%s\n", heddle::process::is_crash(WTERMSIG(status)) ? "crashed" : "killed",
+                ::sigabbrev_np(WTERMSIG(status)));
   else if (said.size() < 5 || said.compare(said.size() - 5, 5, "done\n") != 0)
     std::printf("exited\texit code %d\n", WEXITSTATUS(status));
   std::fflush(stdout);
