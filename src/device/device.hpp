@@ -35,9 +35,10 @@ constexpr MemorySpace host_memory = 0;
 struct Info {
   std::string
       id;  // "cpu", "gpu", "cpu.1" for the second sub-device, "gpu2" for the third GPU: unique among all devices
-  std::string name;    // as the driver says
-  std::string vendor;  // as the driver says
-  std::string driver;  // platform name and driver version
+  std::string name;     // as the driver says
+  std::string vendor;   // as the driver says
+  std::string driver;   // platform name and driver version
+  std::string library;  // of the driver, as its .icd file spells it; empty: none (a fake device)
   Kind kind = Kind::cpu;
   int units = 1;  // compute units
   Bytes memory = 0;

@@ -11,7 +11,7 @@ Machine open_machine(const core::Settings& settings, const core::Lookup& environ
   Choice choice = choose_devices(settings, environment);
   Machine machine;
   machine.problems = std::move(choice.problems);
-  const cache::FileCache cache("build", settings.cache.empty() ? "" : settings.cache + "/build", settings.cache_limit);
+  const cache::FileCache cache = build_cache(settings);
   for (Chosen& chosen : choice.devices) {
     auto device = open_device(chosen.platform, chosen.handle, std::move(chosen.owned), std::move(chosen.info), cache);
     if (device) {

@@ -297,6 +297,7 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
   cl(&Slots::clGetPlatformInfo, platform.handle, CL_PLATFORM_NAME, size, platform_name.data(), nullptr);
   while (!platform_name.empty() && platform_name.back() == '\0') platform_name.pop_back();
   info.driver = platform_name + " " + device_text(cl, device, CL_DRIVER_VERSION);
+  info.library = platform.library;
   const auto type = device_value<cl_device_type>(cl, device, CL_DEVICE_TYPE);
   info.kind = type & CL_DEVICE_TYPE_CPU ? Kind::cpu : type & CL_DEVICE_TYPE_GPU ? Kind::gpu : Kind::accelerator;
   info.units = std::max(1, static_cast<int>(device_value<cl_uint>(
@@ -328,6 +329,10 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
           .add(parent)
           .hex();
   return info;
+}
+
+cache::FileCache build_cache(const core::Settings& settings) {
+  return {"build", settings.cache.empty() ? "" : settings.cache + "/build", settings.cache_limit};
 }
 
 Result<std::unique_ptr<Device>> open_device(const Platform& platform, cl_device_id handle, OwnedSubDevice owned,

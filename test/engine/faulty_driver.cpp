@@ -8,6 +8,8 @@
 //   CALL N hang        the command does not end before the next script, and then it is still computed; a call that is
 //                      no command does not return
 //   CALL N crash       SIGILL
+//   CALL N eat         takes memory until there is none, and then SIGABRT
+//   CALL N breed       starts a process that sleeps, and does not return
 // CALL is launch, write, read, buffer, build or queue.
 #include <condition_variable>
 #include <cstdlib>
@@ -33,7 +35,7 @@
 namespace {
 
 struct Fault {
-  enum class How { none, code, late, spoilt, nothing, hang, crash } how = How::none;
+  enum class How { none, code, late, spoilt, nothing, hang, crash, eat, breed } how = How::none;
   cl_int code = CL_SUCCESS;
 };
 
@@ -70,11 +72,9 @@ State& state() {
 
 void read_script(const char* text) {
   using How = Fault::How;
-  static const std::map<std::string, How> words = {{"late", How::late},
-                                                   {"spoilt", How::spoilt},
-                                                   {"nothing", How::nothing},
-                                                   {"hang", How::hang},
-                                                   {"crash", How::crash}};
+  static const std::map<std::string, How> words = {
+      {"late", How::late},   {"spoilt", How::spoilt}, {"nothing", How::nothing}, {"hang", How::hang},
+      {"crash", How::crash}, {"eat", How::eat},       {"breed", How::breed}};
   std::string lines = text;
   for (char& c : lines) c = c == ';' ? '\n' : c;
   std::istringstream all(lines);
@@ -101,7 +101,18 @@ Fault next(const char* call) {
     if (at != s.faults.end()) out = at->second;
     script = s.scripts;
   }
-  if (out.how == Fault::How::crash) ::raise(SIGILL);
+  while (out.how == Fault::How::crash) ::raise(SIGILL);  // LLVM handles the first and waits for the next
+  if (out.how == Fault::How::eat) {
+    constexpr std::size_t bite = 16 << 20;
+    while (auto* memory = static_cast<volatile char*>(std::malloc(bite))) {
+      for (std::size_t i = 0; i < bite; i += 4096) memory[i] = 1;
+    }
+    std::abort();
+  }
+  if (out.how == Fault::How::breed) {
+    (void)::fork();
+    for (;;) ::pause();
+  }
   const std::string which = call;
   if (out.how == Fault::How::hang && (which == "buffer" || which == "build" || which == "queue")) {
     std::unique_lock lock(s.mutex);
