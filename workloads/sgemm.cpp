@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "workloads/table.hpp"
+#include "workloads/tunable.hpp"
 
 namespace heddle::workloads {
 
@@ -97,6 +98,106 @@ kernel void sgemm_tall(global const float* a, global const float* b, global floa
 }
 )";
 
+// Four to 64 results per work-item. A group of GX x GY work-items computes WN columns and WM rows for each:
+// vectors of VW columns, GX of them apart, so that neighbours touch neighbouring ones. Tiles of KT terms of a (LA) and
+// of b (LB) go through local memory. Rows and columns are not checked: whole footprints only.
+const char* tunable_source = R"(
+#if LA
+#define A(i, r) a_tile[i][ly * WM + (r)]
+#else
+#define A(i, r) a[(row0 + ly * WM + (r)) * k + k0 + (i)]
+#endif
+#if LB
+#define B(i, s) LOAD(&b_tile[i][((s) * GX + lx) * VW])
+#else
+#define B(i, s) LOAD(b + (k0 + (i)) * n + column0 + ((s) * GX + lx) * VW)
+#endif
+#define ADD_TERM(i)                                             \
+  {                                                             \
+    vec x[WN / VW];                                             \
+    for (int s = 0; s < WN / VW; ++s) x[s] = B(i, s);           \
+    for (int r = 0; r < WM; ++r) {                              \
+      float y = A(i, r);                                        \
+      for (int s = 0; s < WN / VW; ++s) sum[r][s] += y * x[s];  \
+    }                                                           \
+  }
+
+kernel void sgemm_tunable(global const float* a, global const float* b, global float* c, int m, int n, int k) {
+  int lx = get_local_id(0), ly = get_local_id(1);
+  int column0 = (get_global_id(0) - lx) * WN, row0 = (get_global_id(1) - ly) * WM;
+  vec sum[WM][WN / VW];
+  for (int r = 0; r < WM; ++r) {
+    for (int s = 0; s < WN / VW; ++s) sum[r][s] = 0;
+  }
+#if LA
+  local float a_tile[KT][GY * WM];
+#endif
+#if LB
+  local float b_tile[KT][GX * WN];
+#endif
+#if LA || LB
+  for (int k0 = 0; k0 < k; k0 += KT) {
+    int end = min(KT, k - k0);
+    int first = ly * GX + lx;
+#if LA
+    for (int i = first; i < GY * WM * KT; i += GX * GY) {
+      if (i % KT < end) a_tile[i % KT][i / KT] = a[(row0 + i / KT) * k + k0 + i % KT];
+    }
+#endif
+#if LB
+    for (int i = first * VW; i < KT * GX * WN; i += GX * GY * VW) {
+      int term = i / (GX * WN), column = i % (GX * WN);
+      if (term < end) STORE(LOAD(b + (k0 + term) * n + column0 + column), &b_tile[term][column]);
+    }
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+#else
+  {
+    int k0 = 0, end = k;
+#endif
+    int i = 0;
+    for (; i + KU <= end; i += KU) {
+      for (int u = 0; u < KU; ++u) ADD_TERM(i + u)
+    }
+    for (; i < end; ++i) ADD_TERM(i)
+#if LA || LB
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+  }
+  for (int r = 0; r < WM; ++r) {
+    for (int s = 0; s < WN / VW; ++s) STORE(sum[r][s], c + (row0 + ly * WM + r) * n + column0 + (s * GX + lx) * VW);
+  }
+}
+)";
+
+core::Tunable tunable() {
+  return {.name = "tunable",
+          .source = vectors + tunable_source,
+          .entry = "sgemm_tunable",
+          .options = "",
+          .group = {"GX", "GY", "1"},
+          .points = {"GX * WN", "GY * WM", "1"},
+          .guarded = false,
+          .cut = core::Cut::by_offset,
+          .space = core::ParameterSpace(
+              {{"GX", core::parse_values("4, 8, 16, 32")},
+               {"GY", core::parse_values("2, 4, 8, 16")},
+               {"WN", core::parse_values("1, 2, 4, 8, 16")},
+               {"WM", core::parse_values("1, 2, 4, 8")},
+               {"VW", core::parse_values("1, 4, 8")},
+               {"KU", core::parse_values("1, 4")},
+               {"KT", core::parse_values("16, 64")},
+               {"LA", {false, true}},
+               {"LB", {false, true}}},
+              {},
+              {"GX * GY >= 16 && GX * GY <= 256", "WN % VW == 0 && WN / VW <= 4",
+               "WN * WM >= 4 && WN * WM <= 64",           // at most 64 sums in registers
+               "GX * WN % 16 == 0 && GY * WM % 16 == 0",  // what is left over is whole groups of the base
+               "GX * WN <= 128 && GY * WM <= 64",         // fits into the tiny size
+               "LA || LB || KT == 16",                    // else there is no tile
+               "4 * KT * (LA * GY * WM + LB * GX * WN) <= 32768"})};
+}
+
 // Tiny: one tile of the coarsened variant down and two across fit, and all edges are left over.
 constexpr int rows_of(Size size) { return by_size(size, 77, 512, 1024, 4096); }
 constexpr int columns_of(Size size) { return by_size(size, 131, 768, 1536, 4096); }
@@ -180,6 +281,7 @@ const Workload sgemm{
                   .cut = core::Cut::by_offset}},
     .make = make,
     .reference = reference,
+    .tunable = tunable,
 };
 
 }  // namespace heddle::workloads

@@ -1,6 +1,7 @@
 // stencil: seven points in three dimensions; slices need a halo of their neighbours' input, and coarsening along z pays
 // by keeping two of three planes in registers.
 #include "workloads/table.hpp"
+#include "workloads/tunable.hpp"
 
 namespace heddle::workloads {
 
@@ -151,6 +152,110 @@ kernel void stencil_coarse_x(global const float* in, global float* out, float ce
 }
 )";
 
+// A work-item computes WX vectors of VW points along x, GX of them apart, in WY rows, GY apart, and in WZ planes, one
+// after the other. Z_INNER, the planes are the inner loop, and two of three are kept in registers; else x is. UNROLL
+// is for the inner loop.
+const char* tunable_source = R"(
+// Up to VW points from x on, wherever they lie.
+void at_the_edge(global const float* in, global float* out, float centre, float around, int nx, int ny, int nz, int x,
+                 int y, int z) {
+  int plane = nx * ny;
+#if VW == 1
+  if (x < nx) {
+#else
+  for (int end = min(x + VW, nx); x < end; ++x) {
+#endif
+    int at = x + nx * y + plane * z;
+    float result = in[at];
+    if (x > 0 && x < nx - 1 && y > 0 && y < ny - 1 && z > 0 && z < nz - 1) {
+      result = centre * result + around * (in[at - 1] + in[at + 1] + in[at - nx] + in[at + nx] + in[at - plane] +
+                                           in[at + plane]);
+    }
+    out[at] = result;
+  }
+}
+
+kernel void stencil_tunable(global const float* in, global float* out, float centre, float around, int nx, int ny,
+                            int nz) {
+  int lx = get_local_id(0), ly = get_local_id(1);
+  int x0 = (get_global_id(0) - lx) * WX * VW + lx * VW, y0 = (get_global_id(1) - ly) * WY + ly;
+  int z0 = get_global_id(2) * WZ;
+  int plane = nx * ny;
+#if Z_INNER
+  int z_end = min(z0 + WZ, nz);
+  if (z0 < nz) {
+    for (int j = 0; j < WY; ++j) {
+      for (int i = 0; i < WX; ++i) {
+        int x = x0 + i * GX * VW, y = y0 + j * GY;
+        if (x > 0 && x + VW < nx && y > 0 && y < ny - 1) {
+          int at = x + nx * y + plane * z0;
+          vec below = z0 > 0 ? LOAD(in + at - plane) : (vec)(0.0f);
+          vec here = LOAD(in + at);
+#pragma unroll UNROLL
+          for (int z = z0; z < z_end; ++z) {
+            vec above = z + 1 < nz ? LOAD(in + at + plane) : (vec)(0.0f);
+            vec result = here;
+            if (z > 0 && z < nz - 1) {
+              result = centre * here + around * (LOAD(in + at - 1) + LOAD(in + at + 1) + LOAD(in + at - nx) +
+                                                 LOAD(in + at + nx) + below + above);
+            }
+            STORE(result, out + at);
+            below = here;
+            here = above;
+            at += plane;
+          }
+        } else if (y < ny) {
+          for (int z = z0; z < z_end; ++z) at_the_edge(in, out, centre, around, nx, ny, nz, x, y, z);
+        }
+      }
+    }
+  }
+#else
+  for (int k = 0; k < WZ; ++k) {
+    for (int j = 0; j < WY; ++j) {
+#pragma unroll UNROLL
+      for (int i = 0; i < WX; ++i) {
+        int x = x0 + i * GX * VW, y = y0 + j * GY, z = z0 + k;
+#if VW > 1
+        if (x > 0 && x + VW < nx && y > 0 && y < ny - 1 && z > 0 && z < nz - 1) {
+          int at = x + nx * y + plane * z;
+          STORE(centre * LOAD(in + at) + around * (LOAD(in + at - 1) + LOAD(in + at + 1) + LOAD(in + at - nx) +
+                                                   LOAD(in + at + nx) + LOAD(in + at - plane) + LOAD(in + at + plane)),
+                out + at);
+        } else
+#endif
+          if (y < ny && z < nz) at_the_edge(in, out, centre, around, nx, ny, nz, x, y, z);
+      }
+    }
+  }
+#endif
+}
+)";
+
+core::Tunable tunable() {
+  return {.name = "tunable",
+          .source = vectors + tunable_source,
+          .entry = "stencil_tunable",
+          .options = "",
+          .group = {"GX", "GY", "GZ"},
+          .points = {"GX * WX * VW", "GY * WY", "GZ * WZ"},
+          .guarded = true,
+          .cut = core::Cut::by_offset,
+          .space = core::ParameterSpace(
+              {{"GX", core::parse_values("8, 32, 64")},
+               {"GY", core::parse_values("1, 2, 4, 8")},
+               {"GZ", core::parse_values("1, 4")},
+               {"WX", core::parse_values("1, 2, 4")},
+               {"WY", core::parse_values("1, 2, 4")},
+               {"WZ", core::parse_values("1, 4, 16")},
+               {"VW", core::parse_values("1, 4, 8")},
+               {"Z_INNER", {false, true}},
+               {"UNROLL", core::parse_values("1, 4")}},
+              {},
+              {"GX * GY * GZ >= 32 && GX * GY * GZ <= 256", "GX * WX * VW <= 256", "WX * WY * WZ * VW <= 64",
+               "!Z_INNER || WZ > 1", "Z_INNER && UNROLL <= WZ || !Z_INNER && UNROLL <= WX"})};
+}
+
 // Tiny: one box of the tiled_coarse variant fits along x and z, and all edges are left over. Large: 1 GB each way.
 constexpr int width_of(Size size) { return by_size(size, 70, 256, 512, 1024); }
 constexpr int height_of(Size size) { return by_size(size, 13, 256, 512, 1024); }
@@ -238,6 +343,7 @@ const Workload stencil{
                   .cut = core::Cut::by_offset}},
     .make = make,
     .reference = reference,
+    .tunable = tunable,
 };
 
 }  // namespace heddle::workloads

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/launch.hpp"
+#include "core/tunable.hpp"
 #include "core/variant.hpp"
 
 namespace heddle::workloads {
@@ -78,6 +79,8 @@ struct Workload {
       variants;  // all of one signature; the first is the base: simplest, guarded or of footprint one
   Instance (*make)(Size size, const std::string& input, std::uint64_t seed);  // call the one below: it checks `input`
   void (*reference)(Instance& instance);  // computes on the host what the kernels leave in the written arrays
+  core::Tunable (*tunable)() = nullptr;   // a kernel of the same signature with parameters; made when asked for, as
+                                          // its space takes a while to count
 };
 
 // An instance of the workload; UsageError that lists its inputs for one that it does not have.

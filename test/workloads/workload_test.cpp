@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -153,6 +154,30 @@ TEST_P(EveryWorkload, HasVariantsThatADeviceCanRun) {
   }
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+TEST_P(EveryWorkload, HasATunableKernelThatADeviceCanRun) {
+  if (!workload().tunable) GTEST_SKIP() << "no tunable kernel";
+  const core::Tunable tunable = workload().tunable();
+  const Instance instance = make();
+  const core::Footprint& base = workload().variants.front().footprint;
+  EXPECT_NE(tunable.source.find("kernel void " + tunable.entry + "("), std::string::npos);
+  EXPECT_EQ(tunable.cut, core::Cut::by_offset);
+  EXPECT_EQ(asks_beyond_its_ids(tunable.source), "");
+  std::map<std::string, std::set<std::string>> seen;
+  for (std::uint64_t i = 0; i < tunable.space.size(); ++i) {
+    const core::Configuration configuration = tunable.space.at(i);
+    SCOPED_TRACE(to_string(configuration));
+    for (const auto& [name, value] : configuration.values) seen[name].insert(core::to_string(value));
+    const core::Variant v = variant_of(tunable, configuration);
+    ASSERT_LE(v.group[0] * v.group[1] * v.group[2], 256);
+    if (v.footprint.guarded) continue;
+    for (int d = 0; d < 3; ++d) ASSERT_EQ(v.footprint.points[d] % base.points[d], 0) << "the base cannot fill the rest";
+    ASSERT_FALSE(core::align(instance.space, v.footprint, instance.space).empty());
+  }
+  for (const core::Parameter& p : tunable.space.parameters()) {
+    EXPECT_EQ(seen[p.name].size(), p.values.size()) << "constraints exclude a value of " << p.name;
+  }
 }
 
 TEST_P(EveryWorkload, CanRunItsBaseOnTheWholeSpace) {
@@ -407,6 +432,26 @@ TEST(Readme, ListsEveryVariantAsItIs) {
     for (std::size_t k : {2u, 3u}) std::erase(cells[k], ',');
     cells[5] = cells[5].substr(0, cells[5].find(':'));  // and why it cannot be cut behind a colon
     written.push_back(fmt::format("{}", fmt::join(cells, " | ")));
+  }
+  EXPECT_EQ(written, described);
+}
+
+TEST(Readme, ListsEveryParameter) {
+  std::vector<std::string> described, written;
+  for (const Workload* w : all()) {
+    if (!w->tunable) continue;
+    const core::Tunable tunable = w->tunable();
+    for (const core::Parameter& p : tunable.space.parameters()) {
+      std::vector<std::string> values;
+      for (const core::Value& value : p.values) values.push_back(core::to_string(value));
+      described.push_back(
+          fmt::format("`{}` ({}) | `{}` | {}", w->name, tunable.space.size(), p.name, fmt::join(values, ", ")));
+    }
+  }
+  for (auto& cells : rows_of_table("| name (configurations) | parameter |")) {
+    ASSERT_EQ(cells.size(), 4u) << fmt::format("{}", fmt::join(cells, " | "));
+    std::erase(cells[0], ',');
+    written.push_back(fmt::format("{} | {} | {}", cells[0], cells[1], cells[2]));
   }
   EXPECT_EQ(written, described);
 }
