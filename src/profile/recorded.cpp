@@ -496,4 +496,12 @@ Recorded read_recorded(const std::string& path, std::size_t most_bytes) {
 
 Recorded parse_recorded(std::string_view text) { return read_text(text, {}); }
 
+RecordedSpace space_of(const Recorded& recorded) {
+  RecordedSpace out{core::ParameterSpace::of(recorded.parameters, recorded.places), {}};
+  out.times.resize(recorded.times.size());
+  for (std::size_t c = 0; c < recorded.places.size(); ++c)
+    out.times[*out.space.find(recorded.places[c])] = recorded.times[c];
+  return out;
+}
+
 }  // namespace heddle::profile

@@ -32,6 +32,13 @@ bool is_failure_word(const std::string& word);
 
 core::Configuration configuration(const Recorded& recorded, std::size_t number);
 
+// The configurations of a recording as a space, and the time of each by its number there.
+struct RecordedSpace {
+  core::ParameterSpace space;
+  std::vector<double> times;  // ms; NaN: it failed
+};
+RecordedSpace space_of(const Recorded& recorded);
+
 // A Kernel Tuner cache or T4 results, plain or compressed by gzip; its content says which. Kernel Tuner appends to its
 // files, so one that ends early is read as far as it goes. An entry that cannot be read is skipped, and so is a
 // configuration that is given again. UsageError names the file: it is missing, empty, of neither kind, has, unpacked,
