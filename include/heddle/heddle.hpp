@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -284,6 +285,83 @@ struct Covers {
   bool same_points = false;
 };
 
+// A parameter, or what is computed of parameters: `bx * t <= 256` is no truth value but a constraint. Whole numbers
+// divide as in Python: 7 / 2 is 3.5. Its text is what `heddle tune` reads, too.
+class Expr {
+ public:
+  template <class T>
+  requires std::is_arithmetic_v<T> Expr(T value) : text_(of(value)) {}
+  Expr(const char* name) : text_("'" + std::string(name) + "'") {}  // one of the values of a parameter of names
+  static Expr text(std::string text) {
+    Expr out(0);
+    out.text_ = std::move(text);
+    return out;
+  }
+  const std::string& text() const { return text_; }
+
+  friend Expr operator+(const Expr& a, const Expr& b) { return join(a, " + ", b); }
+  friend Expr operator-(const Expr& a, const Expr& b) { return join(a, " - ", b); }
+  friend Expr operator*(const Expr& a, const Expr& b) { return join(a, " * ", b); }
+  friend Expr operator/(const Expr& a, const Expr& b) { return join(a, " / ", b); }
+  friend Expr operator%(const Expr& a, const Expr& b) { return join(a, " % ", b); }
+  friend Expr operator==(const Expr& a, const Expr& b) { return join(a, " == ", b); }
+  friend Expr operator!=(const Expr& a, const Expr& b) { return join(a, " != ", b); }
+  friend Expr operator<(const Expr& a, const Expr& b) { return join(a, " < ", b); }
+  friend Expr operator<=(const Expr& a, const Expr& b) { return join(a, " <= ", b); }
+  friend Expr operator>(const Expr& a, const Expr& b) { return join(a, " > ", b); }
+  friend Expr operator>=(const Expr& a, const Expr& b) { return join(a, " >= ", b); }
+  friend Expr operator&&(const Expr& a, const Expr& b) { return join(a, " && ", b); }
+  friend Expr operator||(const Expr& a, const Expr& b) { return join(a, " || ", b); }
+  friend Expr operator!(const Expr& a) { return text("!(" + a.text_ + ")"); }
+  friend Expr operator-(const Expr& a) { return text("-(" + a.text_ + ")"); }
+
+ private:
+  static std::string of(bool value) { return value ? "true" : "false"; }
+  template <class T>
+  static std::string of(T value) {
+    if constexpr (std::is_integral_v<T>) return std::to_string(value);
+    std::ostringstream out;
+    out.precision(17);
+    out << value;
+    return out.str();
+  }
+  static Expr join(const Expr& a, const char* by, const Expr& b) { return text("(" + a.text_ + by + b.text_ + ")"); }
+  std::string text_;
+};
+
+// When to stop tuning, as an expression over how far it is: `evaluations() >= 400 || seconds() >= 60`.
+namespace tuned {
+inline Expr evaluations() { return Expr::text("evaluations"); }
+inline Expr seconds() { return Expr::text("seconds"); }
+inline Expr since() { return Expr::text("since"); }        // evaluations since the best was found
+inline Expr best() { return Expr::text("best"); }          // milliseconds
+inline Expr attained() { return Expr::text("attained"); }  // of the machine's speed: floor_ms / best
+}  // namespace tuned
+
+// One configuration that was tried.
+struct Trial {
+  std::string configuration;  // "BX=8 TILE=2"
+  double ms = 0;              // 0: it failed
+  std::string failure;        // constraints, compile, runtime, timeout or correctness; empty: it did not
+  std::string why;            // in words
+};
+
+struct Tuning {
+  std::string strategy;  // as `heddle tune --help` lists them; empty: the default
+  std::uint64_t seed = 1;
+  Expr until = tuned::evaluations() >= 400 || (tuned::seconds() >= 60 && tuned::since() >= 50);
+  double floor_ms = 0;                           // what any run takes, if that is known: for attained()
+  double relative = 1e-4, absolute = 1e-6;       // by how much real numbers of results may differ
+  std::function<bool(const Trial&)> heard = {};  // told of each; false: stop, and keep what was found
+};
+
+struct Tuned {
+  std::string configuration;
+  double ms = 0;
+  std::vector<Trial> trials;
+  std::string stopped;  // why
+};
+
 // One implementation, or several that take the same arguments, or prepare their own, and leave the same results:
 //
 //   auto spmv = rt.kernel("spmv")
@@ -300,6 +378,26 @@ class HEDDLE_API Kernel {
   Kernel& variant(const std::string& name, const std::string& source, const Covers& covers);
   // What was found out about them in this run, and what they prepared: the next launch compares them.
   void forget();
+
+  // A kernel with parameters, which its source knows as macros:
+  //
+  //   auto k = rt.kernel("convolve").source(text);
+  //   auto bx = k.tune("BX", {8, 16, 32, 64}), t = k.tune("TILE", {1, 2, 4, 8});
+  //   k.constraint(bx * t <= 256).group(bx, 8).points(bx * t, 8);
+  //   rt.tune(k, heddle::grid(width, height), in, out);
+  //   rt.launch(k, heddle::grid(width, height), in, out);
+  //
+  // Launches take the configuration that was found for the nearest shape on the device, in this run or an earlier one;
+  // before anything was found, the first that fits. A variant that is added becomes the base: it computes what the
+  // groups of a configuration leave over, and says what is right; else the first configuration does. The source may
+  // also say all of this itself (docs/search.md).
+  Kernel& source(const std::string& text, const std::string& options = "");
+  Expr tune(const std::string& parameter, const std::vector<Expr>& values);
+  Expr derive(const std::string& name, const Expr& value);  // another macro, computed of parameters
+  Kernel& constraint(const Expr& holds);
+  Kernel& group(const Expr& x, const Expr& y = 1, const Expr& z = 1);   // work-items
+  Kernel& points(const Expr& x, const Expr& y = 1, const Expr& z = 1);  // of the launch, that one group computes
+  Kernel& guarded(bool checks_bounds = true);
 
  private:
   friend class Runtime;
@@ -374,6 +472,19 @@ class HEDDLE_API Runtime {
     return launch_all(kernel, grid, {argument(arguments)...});
   }
   Launch launch_all(const Kernel& kernel, const Grid& grid, std::vector<detail::Argument> arguments);
+
+  // Finds the best configuration of a kernel's parameters for such a launch, by trying some of them on the device that
+  // would run it; the buffers stay as they are. What was found is used by launches of this kernel, and kept for later
+  // runs. Error where no configuration runs.
+  template <class... A>
+  Tuned tune(const Kernel& kernel, const Grid& grid, const Tuning& how, const A&... arguments) {
+    return tune_all(kernel, grid, how, {argument(arguments)...});
+  }
+  template <class... A>
+  Tuned tune(const Kernel& kernel, const Grid& grid, const A&... arguments) {
+    return tune_all(kernel, grid, {}, {argument(arguments)...});
+  }
+  Tuned tune_all(const Kernel& kernel, const Grid& grid, const Tuning& how, std::vector<detail::Argument> arguments);
 
   std::vector<std::string> devices() const;  // "cpu: name"
 

@@ -1,70 +1,23 @@
 // The library's face: checks, and calls of the engine.
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
-#include "core/settings.hpp"
-#include "device/machine.hpp"
-#include "engine/engine.hpp"
-#include "heddle/heddle.hpp"
-#include "kernel/compiler.hpp"
-#include "profile/store.hpp"
+#include "front/api/state.hpp"
 
 namespace heddle {
 
 namespace detail {
 
-struct RuntimeState {
-  explicit RuntimeState(const Options& options);
-
-  bool locked;
-  core::Settings settings;
-  device::Machine machine;
-  kernel::Compiler compiler;
-  profile::Store store;
-  engine::Engine engine;
-};
-
-struct BufferState {
-  BufferState(std::shared_ptr<RuntimeState> of, std::shared_ptr<engine::Memory> first, bool ours)
-      : runtime(std::move(of)), own(ours), memory_(std::move(first)) {}
-
-  std::shared_ptr<engine::Memory> memory() const {
-    std::lock_guard hold(mutex_);
-    return memory_;
-  }
-  void replace(std::shared_ptr<engine::Memory> by) {
-    std::lock_guard hold(mutex_);
-    memory_ = std::move(by);
-  }
-
-  const std::shared_ptr<RuntimeState> runtime;
-  const bool own;  // not the program's memory
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<engine::Memory> memory_;  // another one after a write while launches use this one
-};
-
-struct KernelState {
-  std::shared_ptr<RuntimeState> runtime;
-  std::shared_ptr<engine::Kernel> kernel;  // without variants
-  std::mutex mutex;
-  std::vector<engine::VariantSource> variants;
-  std::shared_ptr<engine::Pool> pool;  // made of them at a launch
-};
-
-struct LaunchState {
-  std::shared_ptr<RuntimeState> runtime;
-  std::shared_ptr<engine::Launch> launch;
-};
-
-namespace {
-
 std::optional<std::string> environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
+
+void must(const core::Status& status) {
+  if (!status) throw Error(status.failure().what, status.failure().log);
+}
+
+namespace {
 
 core::Settings settings_of(const Options& options) {
   core::Settings out = core::read_settings(environment);
@@ -76,10 +29,6 @@ std::vector<device::Device*> devices_of(const device::Machine& machine) {
   std::vector<device::Device*> out;
   for (const auto& device : machine.devices) out.push_back(device.get());
   return out;
-}
-
-void must(const core::Status& status) {
-  if (!status) throw Error(status.failure().what, status.failure().log);
 }
 
 }  // namespace
@@ -219,6 +168,7 @@ Kernel& Kernel::variant(const std::string& name, const std::string& source, cons
   }
   state_->variants.push_back(std::move(made));
   state_->pool = nullptr;
+  if (state_->parametrised) state_->parametrised->pools.clear();
   return *this;
 }
 
@@ -226,6 +176,9 @@ void Kernel::forget() {
   if (!state_) throw std::invalid_argument("forget() of a kernel that was not made by a runtime");
   std::lock_guard hold(state_->mutex);
   if (state_->pool) state_->runtime->engine.forget(*state_->pool);
+  if (!state_->parametrised) return;
+  for (const auto& [configuration, pool] : state_->parametrised->pools) state_->runtime->engine.forget(*pool);
+  state_->parametrised->found.clear(), state_->parametrised->chosen.clear();
 }
 
 namespace detail {
@@ -259,6 +212,25 @@ engine::Wishes wishes_of(const Grid& grid) {
 }
 
 }  // namespace
+
+std::vector<engine::Argument> engine_arguments(const std::string& kernel, const std::shared_ptr<RuntimeState>& runtime,
+                                               std::vector<Argument> arguments) {
+  std::vector<engine::Argument> out;
+  for (Argument& argument : arguments) {
+    if (auto* buffer = std::get_if<BufferArgument>(&argument)) {
+      if (!buffer->buffer) throw std::invalid_argument("kernel '" + kernel + "': a buffer that no runtime made");
+      if (buffer->buffer->runtime != runtime)
+        throw std::invalid_argument("kernel '" + kernel + "': a buffer of another runtime");
+      out.emplace_back(engine::View{buffer->buffer->memory(), buffer->begin, buffer->size});
+    } else if (auto* value = std::get_if<std::vector<std::byte>>(&argument)) {
+      out.emplace_back(std::move(*value));
+    } else {
+      out.emplace_back(device::LocalMemory{std::get<LocalArgument>(argument).size});
+    }
+  }
+  return out;
+}
+
 }  // namespace detail
 
 Launch Runtime::launch_all(const Kernel& kernel, const Grid& grid, std::vector<detail::Argument> arguments) {
@@ -266,25 +238,15 @@ Launch Runtime::launch_all(const Kernel& kernel, const Grid& grid, std::vector<d
   if (kernel.state_->runtime != state_)
     throw std::invalid_argument("kernel '" + kernel.name() + "' was made by another runtime");
   engine::Request request;
-  request.kernel = kernel.state_->kernel;
-  if (!request.kernel) {
-    request.pool = detail::pool_of(kernel.name(), *kernel.state_);
-    request.kernel = request.pool->variants.front().kernel;
-  }
   request.items = grid.items, request.group = grid.group_size, request.offset = grid.offset;
   request.dimensions = grid.dimensions;
   request.wishes = detail::wishes_of(grid);
-  for (detail::Argument& argument : arguments) {
-    if (auto* buffer = std::get_if<detail::BufferArgument>(&argument)) {
-      if (!buffer->buffer) throw std::invalid_argument("kernel '" + kernel.name() + "': a buffer that no runtime made");
-      if (buffer->buffer->runtime != state_)
-        throw std::invalid_argument("kernel '" + kernel.name() + "': a buffer of another runtime");
-      request.arguments.emplace_back(engine::View{buffer->buffer->memory(), buffer->begin, buffer->size});
-    } else if (auto* value = std::get_if<std::vector<std::byte>>(&argument)) {
-      request.arguments.emplace_back(std::move(*value));
-    } else {
-      request.arguments.emplace_back(device::LocalMemory{std::get<detail::LocalArgument>(argument).size});
-    }
+  request.arguments = detail::engine_arguments(kernel.name(), state_, std::move(arguments));
+  request.kernel = kernel.state_->kernel;
+  if (!request.kernel) {
+    request.pool = detail::has_parameters(*kernel.state_) ? detail::pool_for(kernel.name(), *kernel.state_, request)
+                                                          : detail::pool_of(kernel.name(), *kernel.state_);
+    request.kernel = request.pool->variants.front().kernel;
   }
   Launch out;
   out.state_ =
