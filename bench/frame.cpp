@@ -2,9 +2,7 @@
 #include "bench/frame.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "bench/interrupt.hpp"
 #include "bench/suites.hpp"
 #include "core/errors.hpp"
 #include "core/log.hpp"
@@ -23,8 +22,6 @@ namespace heddle::bench {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::atomic<bool> stop_asked{false};
 
 struct Interrupted {};
 
@@ -118,22 +115,6 @@ class Partial {
   std::map<std::string, std::vector<Row>> done_;
 };
 
-// While it lives, SIGINT asks for a stop instead of ending the program; a second one ends it.
-class CatchInterrupt {
- public:
-  CatchInterrupt() {
-    stop_asked = false;
-    struct sigaction action {};
-    action.sa_handler = [](int) { stop_asked = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~CatchInterrupt() { sigaction(SIGINT, &before_, nullptr); }
-
- private:
-  struct sigaction before_ {};
-};
-
 std::string figure(double value) {
   if (value == 0) return "0";
   const double size = std::abs(value);
@@ -190,7 +171,7 @@ std::vector<Row> Context::interleave(const std::string& device, const std::vecto
 
 const std::vector<Suite>& suites() {
   static const std::vector<Suite> all = {clock_suite(),   device_suite(),   dropin_suite(), engine_suite(),
-                                         kernelc_suite(), overhead_suite(), select_suite()};
+                                         kernelc_suite(), overhead_suite(), search_suite(), select_suite()};
   return all;
 }
 

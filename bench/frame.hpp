@@ -41,6 +41,7 @@ struct Options {
   bool quick = false;
   bool resume = false;
   std::string only;                                          // shards with this text in their names; empty: all
+  std::string spaces;                                        // folder of recorded spaces; empty: none
   std::string json;                                          // file for the result; empty: none
   std::string partial;                                       // file that holds finished shards until the end
   std::function<void(double, const std::string&)> progress;  // share done, what is running; empty: silent

@@ -11,6 +11,7 @@ Suite dropin_suite();
 Suite engine_suite();
 Suite kernelc_suite();
 Suite overhead_suite();
+Suite search_suite();
 Suite select_suite();
 
 }  // namespace heddle::bench
