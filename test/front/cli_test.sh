@@ -34,11 +34,45 @@ json() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert eva
 
 expect 0 '^heddle [0-9]+\.[0-9]+\.[0-9]+$' "$heddle" --version
 expect 0 'HEDDLE_DEVICES' "$heddle" --help
-for command in analyze devices run demo bench profile; do expect 0 'Usage' "$heddle" "$command" --help; done
+for command in analyze devices run demo bench profile tune; do expect 0 'Usage' "$heddle" "$command" --help; done
 for command in list show export import forget; do expect 0 'Usage' "$heddle" profile "$command" --help; done
 expect 2 "no command 'nosuch'; there are: " "$heddle" nosuch
 expect 2 'heddle|--help' "$heddle"
 expect 2 '--nosuch' "$heddle" devices --nosuch
+
+# Tuning, and replaying a search.
+cat >"$work/t.cl" <<'CL'
+#pragma heddle tune BX 4 8 16
+#pragma heddle group BX
+kernel void t(global const float* in, global float* out) { out[get_global_id(0)] = W * in[get_global_id(0)]; }
+CL
+tune=("$heddle" tune "$work/t.cl" --kernel t --grid 4096 --arg 'float[4096]' --arg 'float[64*64]' --options -DW=2)
+expect 0 'best: BX=' "${tune[@]}"
+expect 0 '2 of 2 configurations.*all were tried' "${tune[@]}" --constraint 'BX > 4' --strategy exhaustive --json "$work/t.json"
+json "$work/t.json" 'len(d["results"]) == 2 and d["results"][0]["invalidity"] == "correct"'
+expect 0 '2 configurations, 0 of which fail' "$heddle" tune --replay "$work/t.json" --runs 3 --json "$work/r.json"
+json "$work/r.json" 'd["failed_runs"] == 0 and d["median_to_5pct"] <= 2'
+expect 0 'build options: -DBX=32 -DW=5' "$heddle" tune "$work/t.cl" --kernel t --grid 4096 --arg 'float[4096]' --arg 'float[4096]' --param BX=32 --derive W=BX-27
+[ -e "$work/t.json.partial" ] && { echo "FAILED: t.json.partial is left"; failures=$((failures + 1)); }
+expect 0 'transpose \(tiny, random\) on cpu: 3 of' "$heddle" tune transpose --size tiny --budget 3
+one_line "$heddle" tune
+one_line "$heddle" tune nosuch
+one_line "$heddle" tune reduce
+one_line "$heddle" tune sgemm --grid 3
+one_line "$heddle" tune sgemm --strategy luck
+one_line "$heddle" tune sgemm --until 'soon > 3'
+one_line "$heddle" tune sgemm --device nosuch
+one_line "$heddle" tune sgemm --resume
+one_line "${tune[@]}" --constraint 'BX > 99'
+one_line "${tune[@]}" --constraint 'BY > 99'
+one_line "${tune[@]}" --constraint 'BX / (BX - BX) > 1'
+one_line "${tune[@]}" --param BY=
+one_line "${tune[@]}" --arg 'int[4]'
+one_line "${tune[@]}" --arg 'quad[4]'
+one_line "$heddle" tune "$work/t.cl" --kernel t --grid 0 --arg 'float[4096]' --arg 'float[4096]' --options -DW=2
+one_line "$heddle" tune --replay "$work/t.cl"
+one_line "$heddle" tune --replay "$work"
+one_line "$heddle" tune --replay "$work/nosuch.json"
 
 # A build with a sanitizer has no kernel compiler.
 if [ -x "$(dirname "$(dirname "$heddle")")/libexec/heddle/kernelc" ]; then
@@ -57,6 +91,9 @@ expect 0 'schedule of least strides: yx' "$heddle" analyze - <<<'kernel void k(g
 expect 1 'no schedules: it asks for get_local_id' "$heddle" analyze - --emit schedule:k:x:4x1x1 <<<'kernel void k(global int* o) { o[get_local_id(0)] = 1; }'
 expect 2 'schedule:KERNEL:ORDER:TILE' "$heddle" analyze "$work/k.cl" --emit schedule:k:x
 expect 0 'no kernels' "$heddle" analyze "$work/n.h"
+expect 2 'does not compile with BX=4' "$heddle" tune "$work/t.cl" --grid 4096 --arg 'float[4096]' --arg 'float[4096]' --options -DW=nosuch
+one_line "$heddle" tune "$work/t.cl" --grid 4096 --arg 'float[4096]' --arg int=3 --options -DW=2
+one_line "$heddle" tune "$work/t.cl" --grid 4096 --arg 'float[4096]' --options -DW=2
 expect 0 'kernel late' "$heddle" analyze - -- -DNAME=late "-D TEXT(a)=a b" <<<'kernel void NAME() {}'
 expect 1 'source has errors' "$heddle" analyze - <<<'kernel void k() { nonsense; }'
 expect 1 'no kernel compiler' env HEDDLE_KERNELC=off "$heddle" analyze "$work/k.cl"

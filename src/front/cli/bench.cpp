@@ -81,6 +81,8 @@ void add_bench_command(CLI::App& app, const Environment& environment) {
   command->add_flag("--quick", options->quick, "Fewer repetitions: about a minute on two cores");
   command->add_option("--only", options->only, "Only parts of the suite with this text in their names")
       ->type_name("TEXT");
+  command->add_option("--spaces", options->spaces, "Recorded tuning spaces for the suite `search`")
+      ->type_name("FOLDER");
   command->add_flag("--resume", options->resume, "Go on with an interrupted run of the same suite on the same devices");
   command->callback([=] { run_suite(*name, *options, environment); });
 }

@@ -22,6 +22,7 @@ void add_analyze_command(CLI::App& app, const Environment& environment);
 void add_run_command(CLI::App& app, const Environment& environment, const std::vector<std::string>& program);
 std::vector<std::string> cut_program(const CLI::App& app, int& argc, char** argv);
 void add_bench_command(CLI::App& app, const Environment& environment);
+void add_tune_command(CLI::App& app, const Environment& environment);
 
 // Writes a file as a whole or not at all. A file that is replaced keeps its mode, a new one gets `mode` less the umask;
 // what a link points to is replaced, not the link. UsageError where that cannot be done.

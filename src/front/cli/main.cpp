@@ -67,6 +67,7 @@ int run(int argc, char** argv) {
   front::cli::add_run_command(app, environment, program);
   front::cli::add_demo_command(app, environment);
   front::cli::add_analyze_command(app, environment);
+  front::cli::add_tune_command(app, environment);
   front::cli::add_bench_command(app, environment);
   front::cli::add_profile_command(app, settings, exit_code);
 
