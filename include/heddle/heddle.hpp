@@ -323,7 +323,8 @@ class Expr {
     std::ostringstream out;
     out.precision(17);
     out << value;
-    return out.str();
+    const bool whole = out.str().find_first_of(".en") == std::string::npos;  // 1.0 is no integer
+    return out.str() + (whole ? ".0" : "");
   }
   static Expr join(const Expr& a, const char* by, const Expr& b) { return text("(" + a.text_ + by + b.text_ + ")"); }
   std::string text_;

@@ -113,7 +113,7 @@ Proposals propose_by_annealing(Searching s) {
                          (then != Tried::failed && chance(s.random) < std::exp(-std::log(then / now) / heat));
       if (moves) here = there;
     }
-    here = s.tried.best().value_or(s.random() % s.space.size());
+    here = s.tried.best().value_or(here);
   }
 }
 

@@ -29,7 +29,7 @@ using device::Device;
 constexpr double hopeless = 8;  // times the best: the rest of it is not run
 constexpr Nanoseconds least_limit = std::chrono::milliseconds(100);
 constexpr Nanoseconds first_limit = std::chrono::seconds(60);  // while nothing is known
-constexpr int parts = 16;                                      // in which a first run is watched
+constexpr int parts = 16;                                      // of which the first is looked at
 constexpr double promising = 1.3;                              // times the best: worth more than one sample
 constexpr int samples = 5;
 constexpr double close = 1.05;  // to the best: measured again beside it
@@ -82,6 +82,8 @@ class Tuner {
         arguments_.emplace_back(*scalar);
       } else if (const auto* local = std::get_if<device::LocalMemory>(&argument.given)) {
         arguments_.emplace_back(*local);
+      } else if (argument.same_as) {
+        arguments_.push_back(arguments_.at(*argument.same_as));
       } else {
         const auto bytes = std::get<std::span<const std::byte>>(argument.given);
         auto buffer = device_.allocate(bytes.size());
@@ -101,62 +103,82 @@ class Tuner {
     return core::Done{};
   }
 
-  // What all others are compared with, where nobody said what is right: as the base computes it, or else the first
-  // configuration that runs, whatever is tried first.
+  // Whether what is right is still to be found out.
+  bool needs_reference() const {
+    for (std::size_t a = 0; a < given_.size(); ++a) {
+      if (is_output(a) && expected_[a].empty()) return true;
+    }
+    return false;
+  }
   core::Status make_reference() {
-    if (!needs_reference()) return core::Done{};
-    if (base_built_) {
-      if (auto done = run_watched(nullptr, {{true, space_}}, first_limit); !done) return done;
-      return keep_as_reference();
-    }
-    for (std::uint64_t n = 0; n < std::min<std::uint64_t>(tunable_.space.size(), most_references); ++n) {
-      if (run(tunable_.space.at(n), 0).ms) return core::Done{};  // that keeps it
-    }
-    return core::Done{};  // perhaps another one runs
+    if (!base_built_ || !needs_reference()) return core::Done{};
+    if (auto done = run_all(nullptr, {{true, space_}}); !done) return done.failure();
+    return keep_as_reference();
   }
 
   Trial run(const core::Configuration& configuration, double best) {
     Trial out{.configuration = configuration};
+    core::Variant variant;
     try {
-      const auto outcome = attempt(configuration, best, out.build);
-      if (const auto* ms = std::get_if<double>(&outcome))
-        out.ms = *ms;
-      else
-        out.failure = std::get<Refused>(outcome).failure, out.why = std::get<Refused>(outcome).why;
+      variant = variant_of(tunable_, configuration);
     } catch (const core::UsageError& error) {  // extents of groups that are none
       out.failure = "constraints", out.why = error.what();
+      return out;
     }
+    const auto outcome = attempt(variant, best, out.build);
+    if (const auto* ms = std::get_if<double>(&outcome))
+      out.ms = *ms;
+    else
+      out.failure = std::get<Refused>(outcome).failure, out.why = std::get<Refused>(outcome).why;
     return out;
   }
 
   // One more sample of a configuration that ran before.
   std::optional<double> again(const core::Configuration& configuration) {
-    auto& built = finalists_[to_string(configuration)];
-    if (!built) {
+    const auto [at, first] = finalists_.try_emplace(to_string(configuration));
+    std::unique_ptr<Built>& built = at->second;
+    if (first) {  // checked once more: it may be known from an earlier run only
       auto made = build(variant_of(tunable_, configuration));
-      if (!made) return std::nullopt;
+      if (!made || cut(made->variant, 1).empty()) return std::nullopt;
+      if (!run_all(&*made, cut(made->variant, 1))) return std::nullopt;
+      auto wrong = what_is_wrong();
+      if (!wrong || *wrong) return std::nullopt;
       built = std::make_unique<Built>(std::move(*made));
     }
-    auto run = cut(built->variant, 1);
-    if (run.empty()) return std::nullopt;
-    auto sample = time_of(built.get(), run);
+    if (!built) return std::nullopt;
+    auto sample = time_of(built.get(), cut(built->variant, 1));
     return sample ? std::optional(ms_of(sample->duration)) : std::nullopt;
   }
 
-  // Whether it can be built and launched, in a process of its own.
-  core::Status try_build(const core::Configuration& configuration) const {
-    if (!options_.worker) return core::Done{};
-    const core::Variant variant = variant_of(tunable_, configuration);
+  // What a process of its own says of those that are tried next, while others run. On a CPU that would disturb them.
+  bool builds_ahead() const { return options_.worker && device_.info().kind != device::Kind::cpu; }
+  void expect(const core::Configuration& configuration) {
+    coming_.emplace(to_string(configuration), std::async(std::launch::async, [this, configuration] {
+                      try {
+                        return try_build(variant_of(tunable_, configuration), false);
+                      } catch (const core::UsageError&) {  // told when it is its turn
+                        return core::Status(core::Done{});
+                      }
+                    }));
+  }
+  void expect_nothing() { coming_.clear(); }  // waits for what is at work
+
+ private:
+  // Whether it can be built, and launched on zeros, in a process of its own.
+  core::Status try_build(const core::Variant& variant, bool launch) const {
     const std::vector<Part> whole = cut(variant, 1);
-    if (whole.empty() || whole.front().by_base) return core::Done{};
-    std::vector<device::TrialArgument> arguments;
-    for (const TuningArgument& argument : given_) {
-      if (const auto* bytes = std::get_if<std::span<const std::byte>>(&argument.given))
-        arguments.emplace_back(device::ZeroBuffer{bytes->size()});
-      else if (const auto* scalar = std::get_if<device::Scalar>(&argument.given))
-        arguments.emplace_back(*scalar);
-      else
-        arguments.emplace_back(std::get<device::LocalMemory>(argument.given));
+    if (!options_.worker || whole.empty() || whole.front().by_base) return core::Done{};
+    std::optional<std::vector<device::TrialArgument>> arguments;
+    if (launch) {
+      arguments.emplace();
+      for (const TuningArgument& argument : given_) {
+        if (const auto* bytes = std::get_if<std::span<const std::byte>>(&argument.given))
+          arguments->emplace_back(device::ZeroBuffer{bytes->size()});
+        else if (const auto* scalar = std::get_if<device::Scalar>(&argument.given))
+          arguments->emplace_back(*scalar);
+        else
+          arguments->emplace_back(std::get<device::LocalMemory>(argument.given));
+      }
     }
     return options_.worker->build({{variant.source, variant.options},
                                    variant.entry,
@@ -165,36 +187,39 @@ class Tuner {
                                   options_.build_limit);
   }
 
-  // What it says of those that are asked for next, while others run. On a CPU that would disturb them.
-  bool builds_ahead() const { return options_.worker && device_.info().kind != device::Kind::cpu; }
-  void expect(const core::Configuration& configuration) {
-    expected_builds_.emplace(to_string(configuration), std::async(std::launch::async, [this, configuration] {
-                               try {
-                                 return try_build(configuration);
-                               } catch (const core::UsageError&) {  // told when it is its turn
-                                 return core::Status(core::Done{});
-                               }
-                             }));
+  // PoCL compiles at the first launch, so on a CPU that is tried, too. A kernel may not stand zeros, though: after
+  // three that do not, and none that does, it is only built.
+  core::Status try_build_now(const core::Variant& variant) {
+    const auto refuses = [](const core::Status& status) {
+      return !status && (status.failure().kind == FailureKind::build || status.failure().kind == FailureKind::hang);
+    };
+    const auto passed = [&](const core::Status& status) {
+      return refuses(status) ? status : core::Status(core::Done{});
+    };
+    if (device_.info().kind != device::Kind::cpu || zeros_ == Zeros::harmful) return passed(try_build(variant, false));
+    const core::Status tried = try_build(variant, true);
+    if (tried) zeros_ = Zeros::harmless;
+    if (refuses(tried) && zeros_ == Zeros::unknown && !refuses(try_build(variant, false)) && ++died_of_zeros_ == 3)
+      zeros_ = Zeros::harmful;
+    return passed(tried);
   }
 
- private:
-  bool needs_reference() const {
-    for (std::size_t a = 0; a < given_.size(); ++a) {
-      if (is_output(a) && expected_[a].empty()) return true;
-    }
-    return false;
-  }
   bool is_output(std::size_t a) const {
-    return given_[a].access != core::Access::read &&
+    return !given_[a].same_as && given_[a].access != core::Access::read &&
            std::holds_alternative<std::span<const std::byte>>(given_[a].given);
   }
   device::Buffer& buffer_of(std::size_t a) const { return *std::get<device::BufferArgument>(arguments_[a]).buffer; }
+
+  bool in_place() const {
+    return std::any_of(given_.begin(), given_.end(),
+                       [](const TuningArgument& argument) { return argument.access == core::Access::read_write; });
+  }
 
   // Inputs as they were given, outputs so that what was left out shows.
   core::Status fill(bool all) {
     for (std::size_t a = 0; a < given_.size(); ++a) {
       const auto* bytes = std::get_if<std::span<const std::byte>>(&given_[a].given);
-      if (!bytes || (!all && given_[a].access == core::Access::read)) continue;
+      if (!bytes || given_[a].same_as || (!all && given_[a].access == core::Access::read)) continue;
       auto event = given_[a].access == core::Access::write ? queue_->fill(buffer_of(a), 0, bytes->size(), poison)
                                                            : queue_->copy_in(buffer_of(a), 0, *bytes);
       if (!event) return event.failure();
@@ -248,25 +273,53 @@ class Tuner {
     return core::Done{};
   }
 
-  // All parts one after the other; a failure of kind `hang` as soon as they take longer than the limit.
-  core::Status run_watched(const Built* built, const std::vector<Part>& run, Nanoseconds limit) {
-    if (auto ready = prepare(built, run); !ready) return ready;
-    if (auto filled = fill(false); !filled) return filled;
-    Nanoseconds spent{0};
+  // One after the other. What runs cannot be stopped, so it is waited for in any case.
+  core::Result<Nanoseconds> run_all(const Built* built, const std::vector<Part>& run) {
+    if (auto filled = fill(false); !filled) return filled.failure();
+    if (auto ready = prepare(built, run); !ready) return ready.failure();
+    const Nanoseconds begin = device_.now();
     for (const Part& part : run) {
-      const Nanoseconds begin = device_.now();
       auto event = queue_->launch(run_of(built, part));
       if (!event) return event.failure();
-      // What runs cannot be stopped, so it is waited for in any case.
-      if (auto done = (*event)->wait(); !done) return done;
-      spent += device_.now() - begin;
-      if (spent > limit && &part != &run.back())
-        return Failure{FailureKind::hang, fmt::format("it took more than {:.3g} ms", ms_of(limit)), ""};
+      if (auto done = (*event)->wait(); !done) return done.failure();
     }
+    return device_.now() - begin;
+  }
+
+  // A first part that the driver compiles nothing else for: PoCL has a form for parts that do not begin at zero, and
+  // one for long launches.
+  std::optional<Part> first_part(const Built& built, const std::vector<Part>& whole) const {
+    const std::vector<Part> several = cut(built.variant, parts);
+    if (several.size() < 2 || several.front().by_base) return std::nullopt;
+    const auto form = [&](const Part& part) { return device::form_of(run_of(&built, part).range); };
+    return form(several.front()) == form(whole.front()) ? std::optional(several.front()) : std::nullopt;
+  }
+
+  // All of it, unless a part shows that it is hopeless: a failure of kind `hang`. A part of a GPU's work may take as
+  // long as all of it, a CPU's takes its share, if not exactly.
+  core::Status run_watched(const Built& built, const std::vector<Part>& whole, Nanoseconds limit) {
+    const auto late = [&](double ms) {
+      return Failure{FailureKind::hang,
+                     fmt::format("it takes {:.3g} ms, more than the limit of {:.3g}", ms, ms_of(limit)), ""};
+    };
+    if (const auto part = first_part(built, whole)) {
+      auto spent = run_all(&built, {*part});
+      if (!spent) return spent.failure();
+      const double share = static_cast<double>(part->box.volume()) / static_cast<double>(space_.volume());
+      const bool cpu = device_.info().kind == device::Kind::cpu;
+      const double all = ms_of(*spent) / (cpu ? 2 * share : 1);
+      if (all > ms_of(limit)) return late(all);
+    }
+    auto spent = run_all(&built, whole);
+    if (!spent) return spent.failure();
+    if (*spent > limit) return late(ms_of(*spent));
     return core::Done{};
   }
 
   core::Result<core::Sample> time_of(const Built* built, const std::vector<Part>& run) {
+    if (in_place()) {  // what it left is no input of its own
+      if (auto filled = fill(false); !filled) return filled.failure();
+    }
     if (auto ready = prepare(built, run); !ready) return ready.failure();
     core::Sample out;
     for (const Part& part : run) {
@@ -297,9 +350,10 @@ class Tuner {
     for (std::size_t i = 0; i + sizeof(T) <= actual.size(); i += sizeof(T)) {
       T got, want;
       std::memcpy(&got, &actual[i], sizeof(T)), std::memcpy(&want, &expected_[a][i], sizeof(T));
-      if (std::memcmp(&got, &want, sizeof(T)) == 0) continue;
+      if (got == want || (std::isnan(got) && std::isnan(want))) continue;
       const double off = std::abs(static_cast<double>(got) - static_cast<double>(want));
-      if (off <= options_.absolute + options_.relative * std::abs(static_cast<double>(want))) continue;
+      const double most = options_.absolute + options_.relative * std::abs(static_cast<double>(want));
+      if (std::isfinite(got) && std::isfinite(want) && off <= most) continue;
       return fmt::format("argument {}, element {}: {} instead of {}", a, i / sizeof(T), got, want);
     }
     return std::nullopt;
@@ -308,7 +362,7 @@ class Tuner {
   core::Result<std::optional<std::string>> what_is_wrong() {
     std::vector<std::byte> actual;
     for (std::size_t a = 0; a < given_.size(); ++a) {
-      if (!is_output(a)) continue;
+      if (!is_output(a) || expected_[a].empty()) continue;  // nobody knows what is right
       if (auto done = read(a, actual); !done) return done.failure();
       std::optional<std::string> wrong;
       using Element = TuningArgument::Element;
@@ -325,9 +379,7 @@ class Tuner {
     return std::optional<std::string>();
   }
 
-  std::variant<double, Refused> attempt(const core::Configuration& configuration, double best,
-                                        Nanoseconds& build_time) {
-    const core::Variant variant = variant_of(tunable_, configuration);
+  std::variant<double, Refused> attempt(const core::Variant& variant, double best, Nanoseconds& build_time) {
     const device::Info& info = device_.info();
     std::int64_t group = 1;
     for (std::size_t d = 0; d < 3; ++d) {
@@ -345,16 +397,14 @@ class Tuner {
 
     const Nanoseconds begin = device_.now();
     core::Status tried = core::Done{};
-    if (const auto at = expected_builds_.find(to_string(configuration)); at != expected_builds_.end()) {
+    if (const auto at = coming_.find(variant.name); at != coming_.end()) {
       tried = at->second.get();
-      expected_builds_.erase(at);
+      coming_.erase(at);
     } else {
-      tried = try_build(configuration);
+      tried = try_build_now(variant);
     }
-    if (!tried) {
-      if (tried.failure().kind == FailureKind::hang) return refused("timeout", tried.failure());
-      if (tried.failure().kind != FailureKind::unsupported) return refused("compile", tried.failure());
-    }
+    if (!tried && tried.failure().kind == FailureKind::hang) return refused("timeout", tried.failure());
+    if (!tried && tried.failure().kind == FailureKind::build) return refused("compile", tried.failure());
     auto built = build(variant);
     build_time = device_.now() - begin;
     if (!built) return refused("compile", built.failure());
@@ -370,7 +420,7 @@ class Tuner {
 
     const Nanoseconds limit =
         best > 0 ? std::max(least_limit, Nanoseconds(static_cast<std::int64_t>(1e6 * hopeless * best))) : first_limit;
-    if (auto done = run_watched(&*built, cut(variant, parts), limit); !done)
+    if (auto done = run_watched(*built, whole, limit); !done)
       return refused(done.failure().kind == FailureKind::hang ? "timeout" : "runtime", done.failure());
     if (needs_reference()) {
       if (auto done = keep_as_reference(); !done) return refused("runtime", done.failure());
@@ -386,7 +436,7 @@ class Tuner {
       if (!sample) return refused("runtime", sample.failure());
       // A neighbour may have taken a core: once more, but not for ever.
       if (sample->contention < core::trusted_contention && ++disturbed <= samples) continue;
-      times.push_back(ms_of(sample->duration));
+      times.push_back(std::max(1e-6, ms_of(sample->duration)));  // a coarse clock may say nothing
       if (best > 0 && times.front() > promising * best) break;
     }
     return median_of(times);
@@ -404,7 +454,9 @@ class Tuner {
   std::vector<std::vector<std::byte>> expected_;
   std::optional<Built> base_built_;
   std::map<std::string, std::unique_ptr<Built>> finalists_;
-  std::map<std::string, std::future<core::Status>> expected_builds_;  // last: they use what is above
+  enum class Zeros { unknown, harmless, harmful } zeros_ = Zeros::unknown;
+  int died_of_zeros_ = 0;
+  std::map<std::string, std::future<core::Status>> coming_;  // last: they use what is above
 };
 
 using Keep = std::function<void(const core::Configuration&, double)>;
@@ -435,18 +487,17 @@ void settle(Tuner& tuner, Tuned& out, const Keep& keep) {
   for (const Trial& trial : out.trials) {
     if (trial.ms) good.push_back(&trial);
   }
-  if (good.empty()) return;
   std::stable_sort(good.begin(), good.end(), [](const Trial* a, const Trial* b) { return *a->ms < *b->ms; });
-  const double least = *good.front()->ms;
-  std::vector<core::Configuration> last;
-  for (const Trial* trial : good) {
-    if (last.size() < finalists && *trial->ms <= close * least) last.push_back(trial->configuration);
-  }
-  out.best = last.front(), out.ms = least;
-  std::optional<double> best;
-  const auto times = in_turn(tuner, last, final_rounds, keep);
-  for (std::size_t i = 0; i < last.size(); ++i) {
-    if (times[i] && (!best || *times[i] < *best)) best = out.ms = *times[i], out.best = last[i];
+  const bool hurry = out.stopped == "interrupted";
+  while (!good.empty() && !out.best) {  // again where none of the best is right any more
+    std::vector<core::Configuration> last;
+    const double least = *good.front()->ms;
+    while (!good.empty() && last.size() < (hurry ? 1 : finalists) && *good.front()->ms <= close * least)
+      last.push_back(good.front()->configuration), good.erase(good.begin());
+    const auto times = in_turn(tuner, last, hurry ? 1 : final_rounds, keep);
+    for (std::size_t i = 0; i < last.size(); ++i) {
+      if (times[i] && (!out.best || *times[i] < out.ms)) out.ms = *times[i], out.best = last[i];
+    }
   }
 }
 
@@ -456,6 +507,8 @@ core::Result<Tuned> tune(Device& device, const core::Tunable& tunable, const cor
                          const std::vector<TuningArgument>& arguments, const std::optional<core::Variant>& base,
                          const TuningOptions& options) {
   if (space.empty()) throw core::UsageError("nothing to tune for: the launch has no points");
+  if (base && align(space, base->footprint, space) != space)
+    throw core::UsageError(fmt::format("the base '{}' cannot compute all of the launch", base->name));
   const decide::Strategy& strategy = decide::find_strategy(options.strategy);
   const decide::Stop stop(options.until);
   Tuner tuner(device, tunable, space, arguments, base, options);
@@ -465,9 +518,10 @@ core::Result<Tuned> tune(Device& device, const core::Tunable& tunable, const cor
   const auto key = [&](const core::Configuration& configuration) {
     return key_of(tunable, configuration, device.info(), space, arguments);
   };
-  const auto keep = [&](const core::Configuration& configuration, std::optional<double> ms) {
+  const auto keep = [&](const core::Configuration& configuration, std::optional<double> ms,
+                        FailureKind kind = FailureKind::launch) {
     if (!options.store) return;
-    if (!ms) return options.store->add_failure(key(configuration), FailureKind::launch);
+    if (!ms) return options.store->add_failure(key(configuration), kind);
     core::Sample sample{.points = space.volume()};
     sample.duration = Nanoseconds(std::llround(*ms * 1e6));
     options.store->add(key(configuration), sample);
@@ -496,10 +550,29 @@ core::Result<Tuned> tune(Device& device, const core::Tunable& tunable, const cor
     return !options.heard || options.heard(out.trials.back(), progress);
   };
   for (Trial trial : options.known) {
-    const std::uint64_t number = tunable.space.number_of(trial.configuration);
-    if (search.tried().contains(number)) continue;
-    trial.remembered = true;
-    (void)count(number, std::move(trial));
+    try {
+      const std::uint64_t number = tunable.space.number_of(trial.configuration);
+      if (search.tried().contains(number)) continue;
+      trial.remembered = true;
+      (void)count(number, std::move(trial));
+    } catch (const core::UsageError& error) {  // of a space that was changed since
+      core::log(core::LogLevel::warn,
+                fmt::format("'{}' is not used: {}", to_string(trial.configuration), error.what()));
+    }
+  }
+  const auto evaluate = [&](std::uint64_t number) {
+    Trial trial = tuner.run(tunable.space.at(number), progress.best);
+    keep(trial.configuration, trial.ms,
+         trial.failure == "compile"   ? FailureKind::build
+         : trial.failure == "timeout" ? FailureKind::hang
+                                      : FailureKind::launch);
+    const bool found = trial.ms.has_value();
+    if (!search.tried().contains(number) && !count(number, std::move(trial))) out.stopped = "interrupted";
+    return found;
+  };
+  // Without a base, the first configuration that runs says what is right, whatever is tried first.
+  for (std::uint64_t n = 0; n < std::min<std::uint64_t>(tunable.space.size(), most_references); ++n) {
+    if (!tuner.needs_reference() || !out.stopped.empty() || stop(progress) || evaluate(n)) break;
   }
   std::deque<std::uint64_t> next;
   while (out.stopped.empty()) {
@@ -519,11 +592,10 @@ core::Result<Tuned> tune(Device& device, const core::Tunable& tunable, const cor
     }
     const std::uint64_t number = next.front();
     next.pop_front();
-    Trial trial = tuner.run(tunable.space.at(number), progress.best);
-    keep(trial.configuration, trial.ms);
-    if (!count(number, std::move(trial))) out.stopped = "interrupted";
+    (void)evaluate(number);
   }
-  settle(tuner, out, keep);
+  tuner.expect_nothing();
+  settle(tuner, out, [&](const core::Configuration& configuration, double ms) { keep(configuration, ms); });
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return out;
 }
@@ -536,6 +608,7 @@ core::Result<std::vector<std::optional<double>>> compare(Device& device, const c
                                                          int rounds, const TuningOptions& options) {
   Tuner tuner(device, tunable, space, arguments, base, options);
   if (auto opened = tuner.open(); !opened) return opened.failure();
+  if (auto made = tuner.make_reference(); !made) return made.failure();
   return in_turn(tuner, configurations, rounds, {});
 }
 

@@ -32,6 +32,7 @@ struct TuningArgument {
   // What is compared to tell a wrong result: numbers with the tolerance below, or bytes.
   enum class Element { bytes, f32, f64 } element = Element::bytes;
   std::span<const std::byte> expected = {};  // what it must hold afterwards; empty: as the reference leaves it
+  std::optional<std::size_t> same_as = {};   // an earlier argument that is the same memory
 };
 
 // What became of one configuration. The words of a failure are those of the T4 format.
@@ -69,8 +70,9 @@ struct Tuned {
 };
 
 // `base` computes what a configuration's footprints leave over, and what is right; without one, that is the first
-// configuration that runs, and configurations that do not fit the space are left out. UsageError for what cannot be
-// tuned; a failure where the device cannot even hold the arguments, or nothing computes a reference.
+// configuration of the space that runs, and those that do not fit the launch are left out. What the arguments point to
+// must stay as it is meanwhile. UsageError for what cannot be tuned; a failure where the device cannot even hold the
+// arguments, or the base does not run.
 core::Result<Tuned> tune(device::Device& device, const core::Tunable& tunable, const core::Box& space,
                          const std::vector<TuningArgument>& arguments, const std::optional<core::Variant>& base,
                          const TuningOptions& options);
@@ -84,11 +86,14 @@ core::Result<std::vector<std::optional<double>>> compare(device::Device& device,
                                                          const std::vector<core::Configuration>& configurations,
                                                          int rounds, const TuningOptions& options);
 
-// Fills in what the kernel compiler knows of it: what is read and written, what holds real numbers, and whether the
-// kernel can be run in parts. Where it knows nothing, everything may be written, and is compared byte by byte.
-void describe(const core::KernelFacts& facts, core::Tunable& tunable, std::vector<TuningArgument>& arguments);
+// What the kernel compiler knows of the arguments, by one configuration. Others may do something else to them, so what
+// is not declared constant may be written. Where nothing is known, everything may, and is compared byte by byte.
+void describe(const core::KernelFacts& facts, std::vector<TuningArgument>& arguments);
+// Whether a kernel with these facts can be run in parts by a global offset.
+core::Cut cut_of(const core::KernelFacts& facts);
 
-// Under which the store knows a trial: whatever the group, so that configurations of one launch share a shape.
+// Under which the store knows a trial: by all that a configuration's meaning depends on; whatever the group, so that
+// configurations of one launch share a shape.
 core::SampleKey key_of(const core::Tunable& tunable, const core::Configuration& configuration,
                        const device::Info& device, const core::Box& space,
                        const std::vector<TuningArgument>& arguments);

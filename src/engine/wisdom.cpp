@@ -12,8 +12,11 @@
 
 namespace heddle::engine {
 
-void describe(const core::KernelFacts& facts, core::Tunable& tunable, std::vector<TuningArgument>& arguments) {
-  if (facts.obstacles.empty() && core::offset_is_enough(facts)) tunable.cut = core::Cut::by_offset;
+core::Cut cut_of(const core::KernelFacts& facts) {
+  return facts.obstacles.empty() && core::offset_is_enough(facts) ? core::Cut::by_offset : core::Cut::none;
+}
+
+void describe(const core::KernelFacts& facts, std::vector<TuningArgument>& arguments) {
   if (facts.arguments.size() != arguments.size())
     throw core::UsageError(fmt::format("kernel '{}': {} arguments given, {} expected", facts.name, arguments.size(),
                                        facts.arguments.size()));
@@ -29,8 +32,16 @@ void describe(const core::KernelFacts& facts, core::Tunable& tunable, std::vecto
       read |= access.kind != core::AccessKind::write;
       written |= access.kind != core::AccessKind::read;
     }
-    // What is written but not read may still be left out in places, and then keeps what it held.
-    arguments[a].access = written ? core::Access::read_write : core::Access::read;
+    const bool constant = facts.arguments[a].space == core::AddressSpace::constant || type.find("const ") != type.npos;
+    arguments[a].access = constant           ? core::Access::read
+                          : written && !read ? core::Access::write
+                                             : core::Access::read_write;
+  }
+  // The same memory twice: whatever is done to it is done to both.
+  for (TuningArgument& argument : arguments) {
+    if (!argument.same_as) continue;
+    TuningArgument& first = arguments[*argument.same_as];
+    if (argument.access != first.access) argument.access = first.access = core::Access::read_write;
   }
 }
 
@@ -55,7 +66,12 @@ core::SampleKey key_of(const core::Tunable& tunable, const core::Configuration& 
       to.kind = core::Argument::Kind::local, to.size = std::get<device::LocalMemory>(argument.given).size;
     }
   }
-  const core::Variant plain{.source = tunable.source, .entry = tunable.entry, .options = tunable.options};
+  core::Variant plain{.source = tunable.source, .entry = tunable.entry, .options = tunable.options};
+  for (const auto* extents : {&tunable.group, &tunable.points})
+    plain.options += fmt::format("\n{}", fmt::join(*extents, ","));
+  for (const core::Derived& derived : tunable.space.derived())
+    plain.options += fmt::format("\n{}={}", derived.name, derived.expression);
+  plain.options += tunable.guarded ? "\nguarded" : "";
   return {core::fingerprint_of(plain), "tuned", to_string(configuration), device.fingerprint, core::shape_of(launch)};
 }
 
@@ -84,19 +100,34 @@ double shape_distance(const std::string& a, const std::string& b) {
 
 std::vector<core::Configuration> remembered(const core::History& history, const core::Tunable& tunable,
                                             const core::SampleKey& like, std::size_t most) {
-  // The best of each device and shape, nearest first.
+  // The best of each device and shape, nearest first. Of those that are about as fast, the one that was measured most:
+  // that is the one that won in turn with others, and no lucky first try.
   struct Found {
     double far, time;
+    std::int64_t count;
     std::string parameters;
   };
-  std::map<std::pair<std::string, std::string>, Found> best;
+  using Where = std::pair<std::string, std::string>;
+  std::map<Where, double> least;
+  const auto counts = [&](const core::SampleKey& key, const core::Record& record) {
+    return key.kernel == like.kernel && key.variant == like.variant && record.aggregate.count > 0 &&
+           record.aggregate.failures == 0;
+  };
   for (const auto& [key, record] : history.records()) {
-    if (key.kernel != like.kernel || key.variant != like.variant || record.aggregate.count == 0) continue;
+    if (!counts(key, record)) continue;
+    const auto [at, added] = least.try_emplace({key.device, key.shape}, record.median());
+    at->second = std::min(at->second, record.median());
+  }
+  std::map<Where, Found> best;
+  for (const auto& [key, record] : history.records()) {
+    if (!counts(key, record) || record.median() > 1.05 * least.at({key.device, key.shape})) continue;
     const double far = shape_distance(key.shape, like.shape) + (key.device == like.device ? 0 : 1000);
     if (!std::isfinite(far)) continue;
-    const Found found{far, record.median(), key.parameters};
+    const Found found{far, record.median(), record.aggregate.count, key.parameters};
     const auto [at, added] = best.try_emplace({key.device, key.shape}, found);
-    if (!added && found.time < at->second.time) at->second = found;
+    if (added) continue;
+    const Found& other = at->second;
+    if (found.count > other.count || (found.count == other.count && found.time < other.time)) at->second = found;
   }
   std::vector<Found> ranked;
   for (auto& [where, found] : best) ranked.push_back(std::move(found));

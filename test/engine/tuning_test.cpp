@@ -129,7 +129,7 @@ TEST(Tuning, WhatDoesNotFitNeedsABase) {
 }
 
 TEST(Tuning, FailuresOfTheDeviceAreResults) {
-  Doubling d("device gpu gpu\nrate 1e7\nfail build 5\nfail launch 60\n");
+  Doubling d("device gpu gpu\nrate 1e7\nfail build 5\nfail launch 20\n");
   const Tuned tuned = d.tune();
   std::multiset<std::string> failures;
   for (const Trial& trial : tuned.trials) {
@@ -163,6 +163,8 @@ TEST(Tuning, StopsWhenToldToAndGoesOn) {
 TEST(Tuning, TheNextRunBeginsWithWhatWasGood) {
   profile::Store store(":memory:");
   Doubling d;
+  const core::Variant plain{.name = "plain", .source = "plain", .entry = "plain", .cut = core::Cut::by_offset};
+  d.base = plain;
   d.options.store = &store;
   (void)d.tune();
   d.options.strategy = "random", d.options.until = "evaluations >= 1";
@@ -172,7 +174,7 @@ TEST(Tuning, TheNextRunBeginsWithWhatWasGood) {
   d.arguments[0].given = std::as_bytes(std::span(d.in)), d.arguments[1].given = std::as_bytes(std::span(d.out));
   EXPECT_EQ(to_string(d.tune().trials.at(0).configuration), "BX=32 TILE=4");
   Doubling other("device cpu cpu\nname other\nrate 1e7\ngroup 128\n");
-  other.options = d.options;
+  other.options = d.options, other.base = plain;
   EXPECT_EQ(to_string(other.tune().trials.at(0).configuration), "BX=32 TILE=4");
   // Where the space has another parameter, nothing of it fits.
   Doubling changed;

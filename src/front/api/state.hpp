@@ -54,7 +54,9 @@ struct Parametrised {
   std::vector<core::Parameter> parameters;
   std::vector<core::Derived> derived;
   std::vector<std::string> constraints;
+  bool points_given = false;                                   // else they are as the group
   bool complete = false;                                       // the space is that of all the above
+  std::optional<core::KernelFacts> facts;                      // of one configuration
   std::map<std::string, core::Configuration> found;            // by shape: tuned for in this run
   std::map<std::string, core::Configuration> chosen;           // by shape, for launches
   std::map<std::string, std::shared_ptr<engine::Pool>> pools;  // by configuration

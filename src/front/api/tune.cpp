@@ -21,11 +21,28 @@ Parametrised& described(const std::string& kernel, KernelState& state) {
   return *state.parametrised;
 }
 
-core::Tunable& complete(Parametrised& p) {
+// Facts of a kernel, by the text of one variant of it; none where nothing is known.
+std::optional<core::KernelFacts> facts_of(RuntimeState& runtime, const core::Variant& variant) {
+  auto analysis = runtime.compiler.analyse({variant.source, variant.options, {}});
+  if (!analysis) return std::nullopt;
+  for (const core::KernelFacts& facts : analysis->facts.kernels) {
+    if (facts.name == variant.entry) return facts;
+  }
+  return std::nullopt;
+}
+
+core::Tunable& complete(RuntimeState& runtime, Parametrised& p) {
   if (p.complete) return p.tunable;
   if (p.parameters.empty())
     throw std::invalid_argument("kernel '" + p.tunable.name + "' has no parameters to tune: call tune() first");
   p.tunable.space = core::ParameterSpace(p.parameters, p.derived, p.constraints);
+  if (!p.points_given) p.tunable.points = p.tunable.group;
+  p.facts.reset();
+  try {
+    p.facts = facts_of(runtime, core::variant_of(p.tunable, p.tunable.space.at(0)));
+  } catch (const core::UsageError&) {  // extents that are none: told when it is tried
+  }
+  p.tunable.cut = p.facts ? engine::cut_of(*p.facts) : core::Cut::none;
   p.found.clear(), p.chosen.clear(), p.pools.clear();
   p.complete = true;
   return p.tunable;
@@ -41,44 +58,52 @@ core::Value value_of(const Expr& value) {
   return core::parse_value(text);
 }
 
-std::vector<engine::TuningArgument> arguments_of(const std::vector<engine::Argument>& arguments, bool with_bytes) {
+// Buffers as what `bytes_of` gives for them.
+using BytesOf = std::function<std::span<const std::byte>(const engine::View&)>;
+std::vector<engine::TuningArgument> arguments_of(const Parametrised& p, const std::vector<engine::Argument>& arguments,
+                                                 const BytesOf& bytes_of) {
   std::vector<engine::TuningArgument> out;
-  for (const engine::Argument& argument : arguments) {
+  for (std::size_t a = 0; a < arguments.size(); ++a) {
     engine::TuningArgument& to = out.emplace_back();
-    if (const auto* view = std::get_if<engine::View>(&argument)) {
-      // Where only its size matters, nothing is read.
-      const std::byte* bytes = with_bytes ? view->memory->host().bytes.data() + view->begin : nullptr;
-      to.given = std::span<const std::byte>(bytes, view->size);
-    } else if (const auto* scalar = std::get_if<device::Scalar>(&argument)) {
+    if (const auto* view = std::get_if<engine::View>(&arguments[a])) {
+      to.given = bytes_of(*view);
+      for (std::size_t b = 0; b < a && !to.same_as; ++b) {
+        const auto* other = std::get_if<engine::View>(&arguments[b]);
+        if (!other || other->memory != view->memory) continue;
+        if (other->begin == view->begin && other->size == view->size)
+          to.same_as = b;
+        else if (other->begin < view->begin + view->size && view->begin < other->begin + other->size)
+          throw std::invalid_argument("kernel '" + p.tunable.name + "': arguments " + std::to_string(b) + " and " +
+                                      std::to_string(a) + " overlap, which cannot be tuned for");
+      }
+    } else if (const auto* scalar = std::get_if<device::Scalar>(&arguments[a])) {
       to.given = *scalar;
     } else {
-      to.given = std::get<device::LocalMemory>(argument);
+      to.given = std::get<device::LocalMemory>(arguments[a]);
     }
   }
+  if (p.facts) engine::describe(*p.facts, out);
   return out;
+}
+
+// Where only their sizes matter, nothing is read.
+std::span<const std::byte> size_alone(const engine::View& view) {
+  return {static_cast<const std::byte*>(nullptr), view.size};
 }
 
 core::Box space_of(const core::Index& items) { return core::box_of(items[0], items[1], items[2]); }
 
-// What the kernel compiler knows of it, by one of its configurations.
-void describe(RuntimeState& runtime, core::Tunable& tunable, std::vector<engine::TuningArgument>& arguments) {
-  const core::Variant any = core::variant_of(tunable, tunable.space.at(0));
-  auto analysis = runtime.compiler.analyse({any.source, any.options, {}});
-  if (!analysis) return;  // nothing is known: it runs whole
-  for (const core::KernelFacts& facts : analysis->facts.kernels) {
-    if (facts.name == tunable.entry) engine::describe(facts, tunable, arguments);
-  }
-}
-
 std::optional<core::Variant> base_of(const KernelState& state) {
   if (state.variants.empty()) return std::nullopt;
   const engine::VariantSource& first = state.variants.front();
-  return core::Variant{.name = first.name,
-                       .source = first.source.text,
-                       .entry = first.source.name,
-                       .options = first.source.options,
-                       .group = first.group,
-                       .footprint = first.footprint};
+  core::Variant out{.name = first.name,
+                    .source = first.source.text,
+                    .entry = first.source.name,
+                    .options = first.source.options,
+                    .group = first.group,
+                    .footprint = first.footprint};
+  if (const auto facts = facts_of(*state.runtime, out)) out.cut = engine::cut_of(*facts);
+  return out;
 }
 
 engine::VariantSource source_of(const core::Variant& variant) {
@@ -95,14 +120,21 @@ bool has_parameters(KernelState& state) {
 std::shared_ptr<engine::Pool> pool_for(const std::string& kernel, KernelState& state, const engine::Request& request) {
   std::lock_guard hold(state.mutex);
   Parametrised& p = *state.parametrised;
-  const core::Tunable& tunable = complete(p);
   RuntimeState& runtime = *state.runtime;
+  const core::Tunable& tunable = complete(runtime, p);
   const core::Box space = space_of(request.items);
   const device::Info& device = runtime.engine.devices()[runtime.engine.primary()]->info();
-  const core::SampleKey key = engine::key_of(tunable, {}, device, space, arguments_of(request.arguments, false));
+  const core::SampleKey key =
+      engine::key_of(tunable, {}, device, space, arguments_of(p, request.arguments, size_alone));
   const auto fits = [&](const core::Configuration& configuration) {
     const core::Variant variant = core::variant_of(tunable, configuration);
-    return !state.variants.empty() || core::align(space, variant.footprint, space) == space;
+    std::int64_t group = 1;
+    for (std::size_t d = 0; d < 3; ++d) {
+      if (variant.group[d] > device.largest_extents[d]) return false;
+      group *= variant.group[d];
+    }
+    return group <= device.largest_group &&
+           (!state.variants.empty() || core::align(space, variant.footprint, space) == space);
   };
   auto chosen = p.chosen.find(key.shape);
   if (chosen == p.chosen.end()) {
@@ -145,6 +177,7 @@ Kernel& Kernel::source(const std::string& text, const std::string& options) {
   detail::Parametrised& p = state_->parametrised.emplace();
   if (auto read = core::read_tunable(text)) {
     p.tunable = std::move(*read);
+    p.points_given = true;
     p.parameters = p.tunable.space.parameters();
     p.derived = p.tunable.space.derived(), p.constraints = p.tunable.space.constraints();
   }
@@ -186,7 +219,8 @@ Kernel& Kernel::group(const Expr& x, const Expr& y, const Expr& z) {
 Kernel& Kernel::points(const Expr& x, const Expr& y, const Expr& z) {
   if (!state_) throw std::invalid_argument("points of a kernel that was not made by a runtime");
   std::lock_guard hold(state_->mutex);
-  detail::described(name_, *state_).tunable.points = detail::extents(x, y, z);
+  detail::Parametrised& p = detail::described(name_, *state_);
+  p.tunable.points = detail::extents(x, y, z), p.points_given = true;
   return *this;
 }
 
@@ -206,24 +240,29 @@ Tuned Runtime::tune_all(const Kernel& kernel, const Grid& grid, const Tuning& ho
     throw std::invalid_argument("kernel '" + kernel.name() + "' has no parameters to tune");
   if (grid.offset != std::array<std::int64_t, 3>{0, 0, 0})
     throw std::invalid_argument("kernel '" + kernel.name() + "': a launch with an offset cannot be tuned for");
+  const auto given = detail::engine_arguments(kernel.name(), state_, std::move(arguments));
+  std::map<const engine::Memory*, std::vector<std::byte>> copies;  // others may go on with the buffers
+  for (const engine::Argument& argument : given) {
+    const auto* view = std::get_if<engine::View>(&argument);
+    if (!view || copies.contains(view->memory.get())) continue;
+    detail::must(state_->engine.to_host(view->memory, false));
+    const auto bytes = view->memory->host().bytes;
+    copies.emplace(view->memory.get(), std::vector<std::byte>(bytes.begin(), bytes.end()));
+  }
   core::Tunable tunable;
   std::optional<core::Variant> base;
+  std::vector<engine::TuningArgument> to_tune;
   {
     std::lock_guard hold(kernel.state_->mutex);
-    tunable = detail::complete(*kernel.state_->parametrised);
+    tunable = detail::complete(*state_, *kernel.state_->parametrised);
     base = detail::base_of(*kernel.state_);
+    to_tune = detail::arguments_of(*kernel.state_->parametrised, given, [&](const engine::View& view) {
+      return std::span<const std::byte>(copies.at(view.memory.get())).subspan(view.begin, view.size);
+    });
   }
-  const auto given = detail::engine_arguments(kernel.name(), state_, std::move(arguments));
-  for (const engine::Argument& argument : given) {
-    if (const auto* view = std::get_if<engine::View>(&argument))
-      detail::must(state_->engine.to_host(view->memory, false));
-  }
-  auto to_tune = detail::arguments_of(given, true);
   const core::Box space = detail::space_of(grid.items);
   device::Device& device = *state_->engine.devices()[state_->engine.primary()];
   const std::string shape = engine::key_of(tunable, {}, device.info(), space, to_tune).shape;
-  detail::describe(*state_, tunable, to_tune);
-  if (base && tunable.cut == core::Cut::by_offset) base->cut = tunable.cut;
 
   engine::TuningOptions options{.strategy = how.strategy,
                                 .seed = how.seed,

@@ -10,6 +10,7 @@
 #include "profile/store.hpp"
 #include "workloads/on_device.hpp"
 #include "workloads/through_library.hpp"
+#include "workloads/tuning.hpp"
 
 namespace heddle::front::cli {
 
@@ -96,6 +97,41 @@ int through_library(const std::vector<const workloads::Workload*>& chosen, const
   return wrong;
 }
 
+// A short search for the best parameters of those that have any, on the first device. Returns the number of those of
+// which nothing computed what is right.
+int tuned(const std::vector<const workloads::Workload*>& chosen, const std::string& size, std::uint64_t seed,
+          device::Device& device, const device::Clock& clock, const core::Settings& settings) {
+  constexpr int evaluations = 12;
+  int failures = 0;
+  device::BuildWorker worker(device.info(), settings);
+  for (const workloads::Workload* w : chosen) {
+    if (!w->tunable) continue;
+    const workloads::Instance instance = workloads::make(*w, workloads::parse_size(size), w->inputs.front(), seed);
+    workloads::Instance expected = instance;
+    w->reference(expected);
+    const workloads::ToTune what = workloads::to_tune(*w, instance, expected);
+    engine::TuningOptions options{.until = fmt::format("evaluations >= {}", evaluations)};
+    options.relative = instance.tolerance.relative, options.absolute = instance.tolerance.absolute;
+    options.clock = clock, options.worker = &worker;
+    auto found = engine::tune(device, what.tunable, what.space, what.arguments, what.base, options);
+    int wrong = 0;
+    for (std::size_t t = 0; found && t < found->trials.size(); ++t)
+      wrong += found->trials[t].failure == "correctness";
+    if (!found || !found->best || wrong > 0) {
+      std::cout << fmt::format("Tuning {} on {}: {}\n", w->name, device.info().id,
+                               !found     ? found.failure().what
+                               : wrong > 0 ? fmt::format("{} configurations computed WRONG results", wrong)
+                                           : "nothing runs");
+      ++failures;
+      continue;
+    }
+    std::cout << fmt::format("Tuning {} on {}: {:.2f} ms by {}, the best of {} tried.\n", w->name, device.info().id,
+                             found->ms, to_string(*found->best), found->trials.size())
+              << std::flush;
+  }
+  return failures;
+}
+
 struct Choice {
   std::string size = "default";
   int slices = 8;
@@ -150,6 +186,8 @@ int demonstrate(const Choice& choice, device::Machine& machine, const MeasuredFa
   }
   std::cout << fmt::format("\n{} of {} runs agree with the host reference.\n", runs - failures, runs);
   failures += through_library(chosen, choice.size, choice.seed, choice.slices, settings);
+  failures += tuned(chosen, choice.size, choice.seed, *machine.devices.front(),
+                    facts.front() ? facts.front().value().clock : device::Clock{}, settings);
   if (!settings.store.empty() && store.flush()) {
     std::cout << fmt::format(
         "Times kept for later runs: {} (heddle profile list).{}\n", remembered.kept,

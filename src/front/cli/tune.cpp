@@ -216,7 +216,8 @@ std::unique_ptr<Job> file_job(const Asked& asked, const core::Settings& settings
           asked.kernel.empty() ? "--kernel: which of " + known + "?"
                                : fmt::format("{} has no kernel '{}'; there are: {}", asked.what, asked.kernel, known));
     out->tunable.entry = facts->name;
-    engine::describe(*facts, out->tunable, out->arguments);
+    engine::describe(*facts, out->arguments);
+    out->tunable.cut = engine::cut_of(*facts);
     for (std::size_t a = 0; a < out->words.size(); ++a) {
       const core::AddressSpace space = facts->arguments[a].space;
       using Kind = ArgumentWord::Kind;
@@ -227,7 +228,10 @@ std::unique_ptr<Job> file_job(const Asked& asked, const core::Settings& settings
       if (wanted != out->words[a].kind)
         throw core::UsageError(fmt::format("argument '{}' for '{}': {} expected", asked.arguments[a],
                                            facts->arguments[a].name, words[static_cast<int>(wanted)]));
-      if (wanted == Kind::value && facts->arguments[a].size != out->words[a].bytes.size())
+      const std::string& type = facts->arguments[a].type;
+      const bool real = type.find("float") != type.npos || type.find("double") != type.npos;
+      if (wanted == Kind::value &&
+          (facts->arguments[a].size != out->words[a].bytes.size() || real != out->words[a].real))
         throw core::UsageError(fmt::format("argument '{}' for '{}': a value of type {} expected", asked.arguments[a],
                                            facts->arguments[a].name, facts->arguments[a].type));
     }
@@ -339,6 +343,19 @@ void print(const Job& job, const engine::Tuned& tuned, const device::Info& devic
   std::cout << fmt::format("build options:{}\n", core::build_options(job.tunable.space.with_derived(*tuned.best)));
 }
 
+// All that a trial's outcome depends on: a run that is resumed must be the same.
+std::string identity(const Job& job, const device::Info& device) {
+  const core::SampleKey key = engine::key_of(job.tunable, {}, device, job.space, job.arguments);
+  std::string rest = fmt::format("{} {} {}", job.relative, job.absolute, job.base ? job.base->name : "");
+  for (const engine::TuningArgument& argument : job.arguments) {
+    if (const auto* bytes = std::get_if<std::span<const std::byte>>(&argument.given))
+      rest.append(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    if (const auto* scalar = std::get_if<device::Scalar>(&argument.given))
+      rest.append(reinterpret_cast<const char*>(scalar->data()), scalar->size());
+  }
+  return fmt::format("{} {} {} {}", key.kernel, key.device, key.shape, core::Fingerprint().add(rest).hex());
+}
+
 void tune(const Asked& asked, const Environment& environment) {
   (void)decide::find_strategy(asked.strategy);
   const decide::Stop rule(rule_of(asked));
@@ -370,10 +387,10 @@ void tune(const Asked& asked, const Environment& environment) {
   std::optional<profile::ProgressFile> progress;
   const std::string partial = asked.json + ".partial";
   if (!asked.json.empty()) {
-    std::error_code ignored;
-    if (!asked.resume) std::filesystem::remove(partial, ignored);
-    const core::SampleKey key = engine::key_of(job->tunable, {}, device.info(), job->space, job->arguments);
-    progress.emplace(partial, fmt::format("{} {} {}", key.kernel, key.device, key.shape));
+    progress.emplace(partial, identity(*job, device.info()));
+    if (!asked.resume && !progress->earlier().empty())
+      throw core::UsageError(partial +
+                             " holds results of an interrupted run: --resume goes on with them; or remove it");
     for (const profile::Tried& tried : progress->earlier()) options.known.push_back(trial_of(tried));
     for (const std::string& line : progress->skipped()) std::cerr << "heddle: " << partial << ": " << line << "\n";
   }
@@ -381,7 +398,12 @@ void tune(const Asked& asked, const Environment& environment) {
     bench::CatchInterrupt catching;
     Reporter reporter(asked, job->tunable.space);
     options.heard = [&](const engine::Trial& trial, const decide::Progress& so_far) {
-      if (progress && !trial.remembered) progress->append(kept(trial));
+      try {
+        if (progress && !trial.remembered) progress->append(kept(trial));
+      } catch (const core::UsageError& error) {  // the disk is full: what is found is not lost for that
+        std::cerr << "heddle: " << error.what() << "\n";
+        progress.reset();
+      }
       reporter.hear(trial, so_far);
       return !bench::stop_asked;
     };

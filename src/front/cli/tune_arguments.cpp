@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -36,24 +37,31 @@ std::vector<std::byte> array_of(std::int64_t count, const std::string& how, std:
   return bytes_of(out);
 }
 
+// Nothing where the type does not hold it.
 template <class T>
 std::vector<std::byte> value_of(const core::Value& value) {
-  T out{};
-  if (const auto* i = std::get_if<std::int64_t>(&value)) out = static_cast<T>(*i);
-  if (const auto* d = std::get_if<double>(&value)) out = static_cast<T>(*d);
-  if (const auto* b = std::get_if<bool>(&value)) out = static_cast<T>(*b);
-  return bytes_of(std::vector<T>{out});
+  if (const auto* d = std::get_if<double>(&value)) {
+    if constexpr (!std::is_floating_point_v<T>) return {};
+    return bytes_of(std::vector<T>{static_cast<T>(*d)});
+  }
+  const bool* truth = std::get_if<bool>(&value);
+  const std::int64_t whole = truth ? *truth : std::get<std::int64_t>(value);
+  if constexpr (!std::is_floating_point_v<T>) {
+    if (!std::in_range<T>(whole)) return {};
+  }
+  return bytes_of(std::vector<T>{static_cast<T>(whole)});
 }
 
 struct Type {
   const char* name;
   std::size_t size;
+  bool real;
   std::vector<std::byte> (*array)(std::int64_t, const std::string&, std::uint64_t);
   std::vector<std::byte> (*value)(const core::Value&);
 };
 template <class T>
 constexpr Type type(const char* name) {
-  return {name, sizeof(T), array_of<T>, value_of<T>};
+  return {name, sizeof(T), std::is_floating_point_v<T>, array_of<T>, value_of<T>};
 }
 const Type types[] = {type<float>("float"),        type<double>("double"),      type<std::int8_t>("char"),
                       type<std::uint8_t>("uchar"), type<std::int16_t>("short"), type<std::uint16_t>("ushort"),
@@ -90,7 +98,9 @@ ArgumentWord parse_argument(const std::string& word, std::uint64_t seed) {
     const Type& of = find_type(word, word.substr(0, equals));
     const core::Value value = evaluate(word.substr(equals + 1));
     if (std::holds_alternative<std::string>(value)) throw core::UsageError(what + ": a number expected");
-    return {ArgumentWord::Kind::value, of.value(value)};
+    ArgumentWord out{ArgumentWord::Kind::value, of.value(value), 0, of.real};
+    if (out.bytes.empty()) throw core::UsageError(what + ": no value of that type");
+    return out;
   }
   if (close == word.npos || close < open || (equals == word.npos ? close + 1 != word.size() : equals != close + 1))
     throw core::UsageError(what + ": TYPE[COUNT] or TYPE[COUNT]=zero|random|ramp expected");

@@ -16,6 +16,7 @@ struct ArgumentWord {
   enum class Kind { array, value, local } kind;
   std::vector<std::byte> bytes;  // of an array or a value
   std::size_t local = 0;
+  bool real = false;  // of a value
 };
 ArgumentWord parse_argument(const std::string& word, std::uint64_t seed);
 
