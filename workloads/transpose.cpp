@@ -116,8 +116,8 @@ core::Tunable tunable() {
           .guarded = true,
           .cut = core::Cut::by_offset,
           .space = core::ParameterSpace(
-              {{"TX", core::parse_values("16, 32, 64")},
-               {"TY", core::parse_values("16, 32, 64")},
+              {{"TX", core::parse_values("8, 16, 32, 64")},
+               {"TY", core::parse_values("8, 16, 32, 64")},
                {"GX", core::parse_values("4, 8, 16, 32")},
                {"GY", core::parse_values("2, 4, 8, 16")},
                {"VW", core::parse_values("1, 2, 4")},

@@ -17,6 +17,9 @@ constexpr std::size_t looked_at = 800;    // configurations whose cost is guesse
 constexpr std::size_t good_ones = 20;     // of which all neighbours are looked at
 constexpr std::size_t judges = 80;        // by which assumptions are judged
 constexpr double between_lessons = 1.25;  // as many more as are tried before the assumptions are judged again
+// Every so many is a neighbour of the best, whatever is guessed of the others: a single good one between bad ones is
+// not to be guessed.
+constexpr int between_neighbours = 3;
 // What is far from good teaches nothing about what is good: costs are cut off above the median by so many times its
 // distance from the best, as logarithms. So are failures.
 constexpr double cut_off = 0.25;
@@ -113,13 +116,8 @@ class Model {
     for (int w = 0; w < s_.width; ++w) {
       const std::vector<predict::Guess> guesses = surrogate_.guesses(values);
       std::optional<std::size_t> choice;
-      double most = 0;
-      for (std::size_t c = 0; c < guesses.size(); ++c) {
-        if (s_.tried.contains(candidates_[c]) || std::find(out.begin(), out.end(), candidates_[c]) != out.end())
-          continue;
-        const double promise = expected_improvement(guesses[c], best);
-        if (!choice || promise > most) choice = c, most = promise;
-      }
+      if (++turn_ % between_neighbours == 0) choice = most_promising(guesses, best, out, number_at(ranked.front()));
+      if (!choice) choice = most_promising(guesses, best, out, std::nullopt);
       if (!choice) break;
       out.push_back(candidates_[*choice]);
       if (w + 1 == s_.width) break;
@@ -131,6 +129,25 @@ class Model {
   }
 
  private:
+  // Of those that are neither tried nor proposed; of the neighbours of one, if that is given.
+  std::optional<std::size_t> most_promising(const std::vector<predict::Guess>& guesses, double best,
+                                            const std::vector<std::uint64_t>& proposed,
+                                            std::optional<std::uint64_t> near) const {
+    const auto has = [](const std::vector<std::uint64_t>& numbers, std::uint64_t number) {
+      return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+    };
+    const std::vector<std::uint64_t> around = near ? s_.space.neighbours(*near) : std::vector<std::uint64_t>{};
+    std::optional<std::size_t> out;
+    double most = 0;
+    for (std::size_t c = 0; c < guesses.size(); ++c) {
+      const std::uint64_t number = candidates_[c];
+      if (s_.tried.contains(number) || has(proposed, number) || (near && !has(around, number))) continue;
+      const double promise = expected_improvement(guesses[c], best);
+      if (!out || promise > most) out = c, most = promise;
+    }
+    return out;
+  }
+
   std::uint64_t number_at(std::size_t i) const { return s_.tried.order()[i]; }
   double cost_at(std::size_t i) const { return s_.tried.cost(number_at(i)); }
 
@@ -184,6 +201,7 @@ class Model {
   std::vector<std::uint64_t> candidates_;  // as the surrogate watches them
   std::unordered_set<std::uint64_t> known_, around_;
   std::size_t last_lesson_ = 0;
+  int turn_ = 0;
 };
 
 }  // namespace
