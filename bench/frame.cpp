@@ -6,6 +6,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include <fmt/format.h>
@@ -31,8 +32,11 @@ nlohmann::json to_json(const Row& row) {
 }
 
 Row row_from_json(const nlohmann::json& j) {
-  return {j.at("name"), j.at("device"), j.at("unit"),    j.at("median"),
-          j.at("low"),  j.at("high"),   j.at("samples"), j.at("build_ms")};
+  const auto number = [&](const char* name) {  // JSON has no infinity: what never happened is null
+    return j.at(name).is_null() ? std::numeric_limits<double>::infinity() : j.at(name).get<double>();
+  };
+  return {j.at("name"),  j.at("device"), j.at("unit"),    number("median"),
+          number("low"), number("high"), j.at("samples"), j.at("build_ms")};
 }
 
 std::string cpu_name() {
@@ -117,6 +121,7 @@ class Partial {
 
 std::string figure(double value) {
   if (value == 0) return "0";
+  if (std::isinf(value)) return "never";
   const double size = std::abs(value);
   if (size >= 1e6) return fmt::format("{:.3g}", value);
   return size >= 1000 ? fmt::format("{:.0f}", value)
