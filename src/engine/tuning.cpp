@@ -481,6 +481,21 @@ std::vector<std::optional<double>> in_turn(Tuner& tuner, const std::vector<core:
   return out;
 }
 
+// Configurations with the groups of the base, which somebody chose who knew the kernel.
+std::vector<std::uint64_t> like_base(const core::Tunable& tunable, const core::Variant& base) {
+  constexpr std::uint64_t most_looked_at = 20'000;
+  constexpr std::size_t most = 4;
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t n = 0; n < std::min(tunable.space.size(), most_looked_at) && out.size() < most; ++n) {
+    try {
+      const core::Variant variant = variant_of(tunable, tunable.space.at(n));
+      if (variant.group == base.group && variant.footprint.points == base.footprint.points) out.push_back(n);
+    } catch (const core::UsageError&) {  // extents that are none
+    }
+  }
+  return out;
+}
+
 // The best, measured in turn with those that are nearly as good: a single time may be luck.
 void settle(Tuner& tuner, Tuned& out, const Keep& keep) {
   std::vector<const Trial*> good;
@@ -536,6 +551,10 @@ core::Result<Tuned> tune(Device& device, const core::Tunable& tunable, const cor
   }
   std::vector<std::uint64_t> first;
   for (const core::Configuration& configuration : good) first.push_back(tunable.space.number_of(configuration));
+  if (base) {
+    const auto alike = like_base(tunable, *base);
+    first.insert(first.end(), alike.begin(), alike.end());
+  }
   const int width = tuner.builds_ahead() ? ahead : 1;
   decide::Search search(tunable.space, strategy, options.seed, first, width);
   Tuned out;
