@@ -58,8 +58,12 @@ class TuningOnDevice : public testing::Test {
     });
     ASSERT_EQ(machine_.devices.size(), 1u);
     std::iota(in_.begin(), in_.end(), 0.0f);
-    tunable_ = {.name = "half_of", .source = source, .entry = "half_of", .group = {"BX", "1", "1"},
-                .points = {"BX * TILE", "1", "1"}, .cut = core::Cut::by_offset};
+    tunable_ = {.name = "half_of",
+                .source = source,
+                .entry = "half_of",
+                .group = {"BX", "1", "1"},
+                .points = {"BX * TILE", "1", "1"},
+                .cut = core::Cut::by_offset};
     tunable_.space = core::ParameterSpace({{"BX", {4, 8, 16, 32}}, {"TILE", {1, 2}}});
     arguments_ = {{.given = std::as_bytes(std::span(in_)), .access = core::Access::read},
                   {.given = std::as_bytes(std::span(out_)), .access = core::Access::write}};
@@ -77,8 +81,7 @@ class TuningOnDevice : public testing::Test {
   }
   static int failed(const Tuned& tuned, const std::string& failure, const std::string& why) {
     int out = 0;
-    for (const Trial& trial : tuned.trials)
-      out += trial.failure == failure && trial.why.find(why) != std::string::npos;
+    for (const Trial& trial : tuned.trials) out += trial.failure == failure && trial.why.find(why) != std::string::npos;
     return out;
   }
 

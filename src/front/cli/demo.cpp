@@ -115,11 +115,10 @@ int tuned(const std::vector<const workloads::Workload*>& chosen, const std::stri
     options.clock = clock, options.worker = &worker;
     auto found = engine::tune(device, what.tunable, what.space, what.arguments, what.base, options);
     int wrong = 0;
-    for (std::size_t t = 0; found && t < found->trials.size(); ++t)
-      wrong += found->trials[t].failure == "correctness";
+    for (std::size_t t = 0; found && t < found->trials.size(); ++t) wrong += found->trials[t].failure == "correctness";
     if (!found || !found->best || wrong > 0) {
       std::cout << fmt::format("Tuning {} on {}: {}\n", w->name, device.info().id,
-                               !found     ? found.failure().what
+                               !found      ? found.failure().what
                                : wrong > 0 ? fmt::format("{} configurations computed WRONG results", wrong)
                                            : "nothing runs");
       ++failures;
