@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/median.hpp"
+
 namespace heddle::core {
 
 void Aggregate::add(double value) {
@@ -34,11 +36,7 @@ double Record::median() const {
   for (const Sample& s : samples) {
     if (s.points > 0) times.push_back(static_cast<double>(s.duration.count()) / static_cast<double>(s.points));
   }
-  if (times.empty()) return 0;
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  if (times.size() % 2) return *middle;
-  return (*middle + *std::max_element(times.begin(), middle)) / 2;
+  return times.empty() ? 0 : core::median(std::move(times));
 }
 
 bool History::add(const SampleKey& key, const Sample& sample) {

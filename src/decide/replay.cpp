@@ -5,18 +5,9 @@
 #include <cmath>
 
 #include "core/errors.hpp"
+#include "core/median.hpp"
 
 namespace heddle::decide {
-
-namespace {
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-}  // namespace
 
 Replay replay(const core::ParameterSpace& space, std::span<const double> times, const Strategy& strategy,
               std::uint64_t seed, int budget) {
@@ -55,7 +46,7 @@ Replays summarise(std::span<const Replay> runs) {
     out.failed += !run.to_5;
     for (std::size_t l = 0; l < looks.size(); ++l) out.reached[l] += run.reached[l] / static_cast<double>(runs.size());
   }
-  out.median_to_5 = median_of(to_5), out.median_to_1 = median_of(to_1);
+  out.median_to_5 = core::median(to_5), out.median_to_1 = core::median(to_1);
   return out;
 }
 

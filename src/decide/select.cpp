@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/median.hpp"
+
 namespace heddle::decide {
 
 namespace {
@@ -189,10 +191,7 @@ Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double s
 
 std::optional<double> cost_of(const Rival& rival) {
   if (rival.samples.empty()) return std::nullopt;
-  std::vector<double> sorted = rival.samples;
-  std::sort(sorted.begin(), sorted.end());
-  const std::size_t half = sorted.size() / 2;
-  return sorted.size() % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+  return core::median(rival.samples);
 }
 
 std::optional<double> guess_of(const Rival& rival) {

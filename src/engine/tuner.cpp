@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/median.hpp"
 #include "device/prepare.hpp"
 
 namespace heddle::engine {
@@ -30,11 +31,6 @@ constexpr std::byte poison{0xCD};
 double ms_of(Nanoseconds t) { return static_cast<double>(t.count()) * 1e-6; }
 
 }  // namespace
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 Tuner::Refused Tuner::refused(const char* word, const Failure& failure) {
   return {word, failure.log.empty() ? failure.what : failure.what + "\n" + failure.log};
@@ -389,7 +385,7 @@ std::variant<double, Tuner::Refused> Tuner::attempt(const core::Variant& variant
     times.push_back(std::max(1e-6, ms_of(sample->duration)));  // a coarse clock may say nothing
     if (best > 0 && times.front() > promising * best) break;
   }
-  return median_of(times);
+  return core::median(times);
 }
 
 }  // namespace heddle::engine

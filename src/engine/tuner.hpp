@@ -9,8 +9,6 @@
 
 namespace heddle::engine {
 
-double median_of(std::vector<double> values);  // not of none
-
 class Tuner {
  public:
   Tuner(device::Device& device, const core::Tunable& tunable, const core::Box& space,

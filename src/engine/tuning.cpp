@@ -10,6 +10,7 @@
 
 #include "core/errors.hpp"
 #include "core/log.hpp"
+#include "core/median.hpp"
 #include "engine/tuner.hpp"
 #include "profile/store.hpp"
 
@@ -44,7 +45,7 @@ std::vector<std::optional<double>> in_turn(Tuner& tuner, const std::vector<core:
   }
   std::vector<std::optional<double>> out(count);
   for (std::size_t i = 0; i < count; ++i) {
-    if (!times[i].empty()) out[i] = median_of(times[i]);
+    if (!times[i].empty()) out[i] = core::median(times[i]);
   }
   return out;
 }
