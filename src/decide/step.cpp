@@ -1,4 +1,4 @@
-// Undivided launches, then shares in equal tasks to whoever has room.
+// Undivided launches, then shares: most of each in tasks, the rest in shrinking ones to whoever is free.
 #include "decide/step.hpp"
 
 #include <algorithm>
@@ -9,16 +9,35 @@ namespace heddle::decide {
 
 namespace {
 
-// The member for work that only one can do: the primary, or whoever else is ready.
+double alone(const State& s, const Member& member) {
+  return duration({s.space.volume(), 1, {member.worker}}, {s.space.volume()});
+}
+
+// Whether it is known what it costs that both work on one launch.
+bool together(const Member& a, const Member& b) {
+  return a.worker.space == b.worker.space || (a.reachable && b.reachable);
+}
+
+// The member for work that only one can do: the primary, or whoever else is ready; another where it is surely faster.
 std::optional<std::size_t> one_of(const State& s) {
   auto may = [&](std::size_t m) {
-    return s.members[m].ready && (!s.one_space || !s.home || s.members[m].space == *s.home);
+    return s.members[m].ready && (!s.one_space || !s.home || s.members[m].worker.space == *s.home);
   };
-  if (may(s.primary)) return s.primary;
-  for (std::size_t m = 0; m < s.members.size(); ++m) {
-    if (may(m)) return m;
+  std::optional<std::size_t> out;
+  if (may(s.primary)) out = s.primary;
+  for (std::size_t m = 0; m < s.members.size() && !out; ++m) {
+    if (may(m)) out = m;
   }
-  return std::nullopt;
+  if (!out || !s.members[*out].known) return out;
+  double least = alone(s, s.members[*out]);
+  for (std::size_t m = 0; m < s.members.size(); ++m) {
+    const Member& member = s.members[m];
+    const Member& now = s.members[*out];
+    if (!may(m) || !member.known || !together(now, member) || now.worker.compute.error > 0.2) continue;
+    const double sure = alone(s, member) * (1 + 2 * member.worker.compute.error);
+    if (sure < least) out = m, least = sure;
+  }
+  return out;
 }
 
 std::size_t emptiest_queue(const Member& member) {
@@ -61,6 +80,13 @@ std::size_t variant_of(const State& s, const Member& member) {
   }
   return best;
 }
+
+// Who takes part, and how much of the launch is expected of it.
+struct Share {
+  std::size_t member = 0;
+  double part = 0;
+  bool look = false;  // once, a little, to see how fast it is
+};
 
 // A launch that cannot be cut: all of it at once; rivals take turns, a launch each.
 std::optional<std::vector<Action>> run_whole(const State& s) {
@@ -105,11 +131,11 @@ std::int64_t part_between(const State& s, const Selection& selection) {
 }
 
 // Parts of the launch that show which variant is best, for those of the devices that do not know.
-std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, double>>& shares) {
+std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
   std::vector<Action> out;
   core::BoxSet remaining = s.remaining;
-  std::erase_if(shares, [&](const std::pair<std::size_t, double>& share) {
-    const Member& member = s.members[share.first];
+  std::erase_if(shares, [&](const Share& share) {
+    const Member& member = s.members[share.member];
     if (!member.selection) return false;
     const bool alone = !goes_on(s, member);
     if (member.probing) return alone;
@@ -147,66 +173,152 @@ std::vector<Action> probes(const State& s, std::vector<std::pair<std::size_t, do
       if (!box) return false;
     }
     probe->points = box->volume();
-    out.push_back({share.first, queue, *box, "to find the best variant", probe->rival, probe});
+    out.push_back({share.member, queue, *box, "to find the best variant", probe->rival, probe});
     return alone;
   });
   return out;
 }
 
-// Who takes part, with its share of the points.
-std::vector<std::pair<std::size_t, double>> shares(const State& s) {
-  std::vector<std::pair<std::size_t, double>> out;
+// Who takes part, with its share of the points. Those of whom nothing is known count as the average of the others in
+// their memory; elsewhere they get a look at the launch.
+std::vector<Share> shares(const State& s) {
+  std::vector<Share> out;
+  for (std::size_t m = 0; s.settled && m < s.members.size(); ++m) {
+    const Member& member = s.members[m];
+    if (member.ready && !member.own.empty())
+      out.push_back({m, static_cast<double>(member.own.volume()) / static_cast<double>(s.space.volume())});
+  }
   const auto lead = one_of(s);
-  if (!lead) return out;
-  double known = 0, unknown = 0;
+  if (!lead || !out.empty()) return out;
+  const Member& first = s.members[*lead];
   for (std::size_t m = 0; m < s.members.size(); ++m) {
     const Member& member = s.members[m];
-    const bool together = member.space == s.members[*lead].space;
-    if (!member.ready || (!together && (s.one_space || !s.spread))) continue;
-    out.emplace_back(m, member.rate);
-    member.rate > 0 ? known += member.rate : ++unknown;
+    const bool beside = member.worker.space == first.worker.space;
+    if (!member.ready || (!beside && (s.one_space || !(s.spread || together(first, member))))) continue;
+    if (beside || s.spread || member.known)
+      out.push_back({m, 1});
+    else if (first.known && member.given == 0 && 4 * first.least < s.space.volume())
+      out.insert(out.begin(), {m, 0, true});  // before the others take all there is
   }
-  // Those of whom nothing is known count as the average of the others.
-  const double average = known > 0 ? known / (static_cast<double>(out.size()) - unknown) : 1;
-  const double all = known + unknown * average;
-  for (auto& [member, share] : out) share = (share > 0 ? share : average) / all;
+  const auto joins = [&](const Share& share) { return share.part > 0; };
+  const auto knows = [&](const Share& share) { return s.members[share.member].known; };
+  const auto joining = std::count_if(out.begin(), out.end(), joins);
+  if (joining <= 1) return out;
+  Job job{s.space.volume(), 1, {}};
+  for (const Share& share : out) {
+    if (joins(share) && knows(share)) job.workers.push_back(s.members[share.member].worker);
+  }
+  if (job.workers.empty()) {  // nobody is known: all alike
+    for (Share& share : out) share.part = joins(share) ? 1.0 / static_cast<double>(joining) : 0;
+    return out;
+  }
+  // Who is not known is taken for the mean of those who are.
+  predict::Curve mean;
+  for (const Worker& worker : job.workers)
+    mean.slope += worker.compute(static_cast<double>(job.points)) / static_cast<double>(job.points) /
+                  static_cast<double>(job.workers.size());
+  std::size_t at = 0;
+  for (const Share& share : out) {
+    if (!joins(share)) continue;
+    if (!knows(share)) {
+      Worker worker = s.members[share.member].worker;
+      worker.compute = mean;
+      job.workers.insert(job.workers.begin() + static_cast<std::ptrdiff_t>(at), worker);
+    }
+    ++at;
+  }
+  const Shares points = s.spread ? in_proportion(job) : split(job);
+  at = 0;
+  for (Share& share : out) {
+    if (joins(share)) share.part = static_cast<double>(points.points[at++]) / static_cast<double>(job.points);
+  }
+  std::erase_if(out, [](const Share& share) { return share.part == 0 && !share.look; });
   return out;
 }
 
-// Tasks of equal size to whoever has room, the emptiest queues first.
-std::vector<Action> stream(const State& s, const std::vector<std::pair<std::size_t, double>>& shares) {
+// Points of its share that a device gets whatever others do: most of what is expected of it. Where points differ none,
+// as nothing can be expected; of whom nothing is known yet, little.
+double safe_part(const State& s, const Share& share) {
+  const Member& member = s.members[share.member];
+  const double part = static_cast<double>(s.space.volume()) * share.part;
+  if (!member.known) return part / 8;
+  const double doubt = s.uniform ? std::clamp(2 * member.worker.compute.error, 0.1, 0.75) : 1;
+  return part * doubt < static_cast<double>(member.least) ? part : part * (1 - doubt);
+}
+
+// Points of the next task of a device that shares the launch with others. First what is safe; the rest is for whoever
+// is free, in parts that shrink, so that all end together whatever was expected.
+std::int64_t task_of(const State& s, const Share& share, std::int64_t remaining) {
+  const Member& member = s.members[share.member];
+  const double part = static_cast<double>(s.space.volume()) * (share.look ? 1 : share.part);
+  const auto most = static_cast<std::int64_t>(std::ceil(part / s.tasks));  // whatever is wanted: more may find no room
+  if (share.look) return std::min(most, std::max(member.least, s.space.volume() / 1024));
+  const double safe = safe_part(s, share), left = safe - static_cast<double>(member.given);
+  if (!member.known) return std::min(most, static_cast<std::int64_t>(std::ceil(safe)));
+  // A part that waits in a queue is given away: at first that is one of the safe ones.
+  const int tasks = std::max(s.tasks, safe < part ? 2 : 1);
+  double points = static_cast<double>(remaining) * share.part / (s.uniform ? 2 : 8);
+  if (left > 0) points = std::min(left, safe / tasks);
+  const auto out = std::max(static_cast<std::int64_t>(std::ceil(points)), left > 0 ? 1 : member.least);
+  return std::min(most, remaining - out < member.least / 2 ? remaining : out);
+}
+
+// Tasks to whoever has room, the emptiest queues first.
+std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
   std::vector<Action> out;
-  core::BoxSet remaining = s.remaining;
-  std::vector<Member> members = s.members;
-  const auto volume = static_cast<double>(s.space.volume());
-  while (!remaining.empty()) {
-    const std::pair<std::size_t, double>* next = nullptr;
+  State now = s;
+  const auto sharing = std::count_if(shares.begin(), shares.end(), [](const Share& share) { return !share.look; });
+  // What belongs to nobody.
+  for (const Member& member : s.members) {
+    for (const core::Box& box : s.settled&& member.ready ? member.own.boxes() : std::vector<core::Box>{})
+      now.remaining.remove(box);
+  }
+  const auto left_for = [&](Member& member) -> core::BoxSet& {
+    return s.settled && !member.own.empty() ? member.own : now.remaining;
+  };
+  for (;;) {
+    const Share* next = nullptr;
     int least = slices_per_queue;
-    for (const auto& share : shares) {
-      const Member& member = members[share.first];
+    for (const Share& share : shares) {
+      Member& member = now.members[share.member];
+      if ((share.look && member.given > 0) || left_for(member).empty()) continue;
+      // Of what is for whoever is free, nobody takes more than it can work on at once.
+      const auto busy = static_cast<std::size_t>(std::accumulate(member.queued.begin(), member.queued.end(), 0));
+      const bool tail = !s.settled && sharing > 1 && static_cast<double>(member.given) >= safe_part(now, share);
+      if (tail && busy >= (s.tasks > 1 ? std::max<std::size_t>(2, member.queued.size()) : 2)) continue;
       if (const int queued = member.queued[emptiest_queue(member)]; queued < least) least = queued, next = &share;
     }
     if (!next) break;
-    auto points = static_cast<std::int64_t>(std::ceil(volume * next->second / s.tasks));
-    const Member& member = members[next->first];
+    Member& member = now.members[next->member];
+    core::BoxSet& left = left_for(member);
+    std::int64_t points = (s.space.volume() + s.tasks - 1) / s.tasks;
+    if (s.settled)
+      points = (member.given + left.volume() + s.tasks - 1) / s.tasks;
+    else if (sharing > 1 || next->look)
+      points = task_of(now, *next, left.volume());
     if (member.selection && !member.selection->winner && goes_on(s, member))
       points = std::min(points, part_between(s, *member.selection));
     std::size_t variant = variant_of(s, member);
     // Where nothing is known of the beginning yet, others wait with it: data may be sorted, and most of the work there.
     const Selection* open = member.selection && !member.selection->winner ? member.selection : nullptr;
     const auto take = [&](std::size_t v) {
-      if (open && open->between > 0) return remaining.carve(s.footprints[v], s.space, points, 0.45);
-      return remaining.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
+      if (open && open->between > 0) return left.carve(s.footprints[v], s.space, points, 0.45);
+      return left.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
     };
     auto box = take(variant);
     // What its footprint does not fit into is for another variant, the best that does.
-    for (std::size_t v : box ? std::vector<std::size_t>{} : by_cost(s, member, remaining.volume())) {
+    for (std::size_t v : box ? std::vector<std::size_t>{} : by_cost(s, member, left.volume())) {
       if (!box && can(member, v)) box = take(variant = v);
     }
     if (!box) break;
     const std::size_t queue = emptiest_queue(member);
-    ++members[next->first].queued[queue];
-    out.push_back({next->first, queue, *box, shares.size() > 1 ? "share of several devices" : "task of its device",
+    ++member.queued[queue];
+    member.given += box->volume();
+    out.push_back({next->member, queue, *box,
+                   next->look    ? "to see how fast it is"
+                   : s.settled   ? "its part, as last time"
+                   : sharing > 1 ? "share of several devices"
+                                 : "task of its device",
                    variant, std::nullopt});
   }
   return out;
@@ -217,7 +329,7 @@ std::vector<Action> left_over(const State& s) {
   core::BoxSet remaining = s.remaining;
   for (std::size_t m = 0; m < s.members.size(); ++m) {
     const Member& member = s.members[m];
-    if (!member.ready || (s.one_space && s.home && member.space != *s.home)) continue;
+    if (!member.ready || (s.one_space && s.home && member.worker.space != *s.home)) continue;
     const std::size_t queue = emptiest_queue(member);
     if (member.queued[queue] >= slices_per_queue) continue;
     for (std::size_t v = 0; v < s.footprints.size(); ++v) {

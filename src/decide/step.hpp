@@ -12,6 +12,7 @@
 #include "core/box.hpp"
 #include "core/units.hpp"
 #include "decide/select.hpp"
+#include "decide/split.hpp"
 
 namespace heddle::decide {
 
@@ -21,13 +22,17 @@ constexpr int slices_per_queue = 2;
 
 // A device as a decision sees it.
 struct Member {
-  bool ready = false;       // has built the kernel, and was not set aside
-  int space = 0;            // its memory; devices of one number share it
-  double rate = 0;          // points per second that it is expected to compute, with its transfers; 0: nothing is known
-  std::vector<int> queued;  // slices on the way, per queue
-  std::vector<bool> can;    // per variant: it has built it; empty: all
+  bool ready = false;                    // has built the kernel, and was not set aside
+  Worker worker;                         // what it needs for so many points
+  bool known = false;                    // something is known of how fast it computes
+  bool reachable = false;                // and of how fast bytes come to its memory, and back
+  std::vector<int> queued;               // slices on the way, per queue
+  std::vector<bool> can;                 // per variant: it has built it; empty: all
   const Selection* selection = nullptr;  // of variants; none: the base is the only one
   bool probing = false;                  // a probe of that is on its way
+  std::int64_t given = 0;                // points of this launch that it got so far
+  core::BoxSet own;                      // with `settled`: what is left of its part
+  std::int64_t least = 1;                // points of a part that is worth starting by itself
 };
 
 struct State {
@@ -45,7 +50,9 @@ struct State {
   std::size_t initial = 0;  // the variant for devices that know of none yet
   std::size_t primary = 0;  // the member that an undivided launch runs on
   bool meanwhile = false;   // devices that compare variants compute other parts, too
-  bool spread = false;      // all members take part, not only those like the primary in the same memory
+  bool spread = false;      // all members take part, whether that pays or not
+  bool uniform = true;      // a point takes as long as any other
+  bool settled = false;     // each member has a part of its own, as in launches before: there its data is
   std::vector<Member> members;
 };
 

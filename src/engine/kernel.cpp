@@ -2,6 +2,7 @@
 #include "engine/kernel.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/answers.hpp"
 #include "core/box_form.hpp"
@@ -35,6 +36,25 @@ Touch touch_of(const core::Touched& touched, core::Bytes size) {
   return out;
 }
 
+// Every memory's size, every integer's value, and the groups: as many for all launches of a kernel.
+std::vector<double> variables_of(const Shape& shape, const core::KernelFacts* facts) {
+  std::vector<double> out{static_cast<double>(core::Box{{0, 0, 0}, shape.grid.groups}.volume())};
+  for (std::size_t i = 0; i < shape.sizes.size(); ++i) {
+    out.push_back(static_cast<double>(shape.sizes[i]));
+    const auto& scalar = shape.scalars[i];
+    if (!facts || scalar.empty()) continue;
+    const std::string& type = facts->arguments[i].type;
+    const bool real = type.find("float") != type.npos || type.find("double") != type.npos || type == "half";
+    if (real) continue;
+    std::int32_t narrow = 0;
+    std::int64_t wide = 0;
+    if (scalar.size() == sizeof narrow) std::memcpy(&narrow, scalar.data(), sizeof narrow), wide = narrow;
+    if (scalar.size() == sizeof wide) std::memcpy(&wide, scalar.data(), sizeof wide);
+    out.back() = static_cast<double>(wide);
+  }
+  return out;
+}
+
 }  // namespace
 
 core::SpanSet Touch::needed() const {
@@ -44,7 +64,7 @@ core::SpanSet Touch::needed() const {
 }
 
 Kernel::Kernel(KernelSource source, std::optional<kernel::Analysis> analysis, std::string no_facts, std::size_t members)
-    : built(members), rates(members), source_(std::move(source)), analysis_(std::move(analysis)) {
+    : built(members), paces(members), source_(std::move(source)), analysis_(std::move(analysis)) {
   if (!analysis_) {
     why_not_ = no_facts;
     return;
@@ -131,6 +151,7 @@ std::shared_ptr<const Shape> Kernel::shape(const core::Grid& grid, const std::ve
     if (!axis && made->undivided.empty()) made->undivided = "it is one group";
   }
   made->whole = touches(*made, all);
+  made->variables = variables_of(*made, facts_);
   made->one_space = std::any_of(made->whole.begin(), made->whole.end(),
                                 [](const Touch& t) { return !t.written.empty() && !t.exact; });
   shapes_.insert(shapes_.begin(), std::move(made));

@@ -9,6 +9,7 @@
 #include "core/byte_ranges.hpp"
 #include "core/facts.hpp"
 #include "device/device.hpp"
+#include "engine/pace.hpp"
 #include "kernel/compiler.hpp"
 
 namespace heddle::engine {
@@ -65,6 +66,14 @@ struct Plan {
   std::uint64_t generation = 0;  // of the engine's devices and builds
 };
 
+// Which part of such a launch each member computes, once all of them have ended together: their data stays where it is.
+struct Cuts {
+  std::vector<core::Box> boxes;  // per member; may be empty
+  core::Index items{};
+  std::uint64_t generation = 0;
+  int uneven = 0;  // launches since, in a row, that did not end together
+};
+
 // What was found out about launches of one shape: the scalars, sizes and grid that decide which bytes are touched.
 struct Shape {
   core::Grid grid;
@@ -75,8 +84,10 @@ struct Shape {
   std::string undivided;                        // why it must be; empty: it can be cut
   bool one_space = true;                        // what boxes write in different memories could not be joined by copying
   int axis = 0;                                 // along which cuts leave the fewest pieces
+  std::vector<double> variables;                // that times may depend on: sizes, integers, number of groups
   mutable bool footprint_fits = false;          // was looked at: it writes what the base writes
   mutable std::optional<Plan> plan;             // mutable: under the engine's lock, as all here
+  mutable std::optional<Cuts> cuts;
 };
 
 class Kernel {
@@ -93,8 +104,8 @@ class Kernel {
   Built build_on(device::Device& device) const;
   WindowForm build_windows_on(device::Device& device, const kernel::Analysis& analysis) const;
 
-  std::vector<Built> built;   // per member
-  std::vector<double> rates;  // points per second seen so far, per member; 0: none
+  std::vector<Built> built;  // per member
+  std::vector<Pace> paces;   // and how fast it was there
 
   // The shape of a launch, remembered for the next.
   std::shared_ptr<const Shape> shape(const core::Grid& grid, const std::vector<std::vector<std::byte>>& scalars,

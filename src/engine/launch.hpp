@@ -23,6 +23,7 @@ enum class Profiling { once, always, never };
 struct Wishes {
   int tasks = 0;                          // slices into which each device's share is cut
   bool spread = false;                    // over all devices
+  std::vector<double> parts;              // of each device, side by side, where it can be cut; empty: as is best
   Profiling profiling = Profiling::once;  // of variants: at the first launch of a kind, at each, or not at all
   std::optional<decide::Mode> mode;       // in which; empty: as the facts say
   std::string initial;                    // variant to begin with; empty: the base
@@ -114,6 +115,7 @@ struct Slice {
   bool repeat = false;                 // its result is there already
   std::shared_ptr<const Aside> apart;  // and that it computes is thrown away: the memories that it works on instead
   bool first = false;                  // in its form: the driver may compile
+  bool timed = false;                  // by its device
   struct Use {
     std::shared_ptr<Memory> memory;
     Touch touch;      // in bytes of the memory
@@ -185,9 +187,21 @@ class Launch {
   };
   std::vector<Work> winners;  // per choice: what the variant that was chosen has done, and what it could
   std::vector<Touch> whole;   // per argument, by whatever way
-  std::string undivided;      // why it must run in one piece; empty: it need not
-  int axis = 0;               // along which to cut
-  int tasks = 0;              // slices into which each device's share is cut; 0: not decided yet
+  // What this launch has shown of each member so far, and what it would have to copy for it.
+  struct Seen {
+    double seconds = 0, expected = 0;  // of slices that have ended
+  };
+  struct Copies {
+    double first = 0, in = 0, back = 0;  // bytes for any part; and for each point of it, there and back
+  };
+  std::vector<Seen> seen;
+  std::vector<std::int64_t> given;                    // points
+  mutable std::vector<std::optional<Copies>> copies;  // looked at once
+  std::vector<core::BoxSet> own;                      // parts as in launches before; none: it is not settled
+  std::vector<Nanoseconds> ready;                     // when the last slice of each was
+  std::string undivided;                              // why it must run in one piece; empty: it need not
+  int axis = 0;                                       // along which to cut
+  int tasks = 0;  // slices into which each device's share is cut; 0: not decided yet
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;
   bool one_space = false;

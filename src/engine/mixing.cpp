@@ -47,7 +47,7 @@ bool Engine::divide(Launch& launch) {
   // Pieces that only the base fits into must not be left; nor may it have begun in another memory, if that is its home.
   const auto may = [&](std::size_t m) {
     return state.members[m].ready && state.members[m].can.front() && !launch.windowed[m] &&
-           (!launch.one_space || !launch.home || *launch.home == state.members[m].space);
+           (!launch.one_space || !launch.home || *launch.home == state.members[m].worker.space);
   };
   if (!launch.regions.empty()) {
     launch.whole_choice = !may(launch.divided_by);  // it goes on as any other; its slices hold on to regions
@@ -58,7 +58,7 @@ bool Engine::divide(Launch& launch) {
                         !launch.undivided.empty();
   std::vector<std::size_t> takers;
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    if (state.members[m].ready && state.members[m].space == space) takers.push_back(m);
+    if (state.members[m].ready && state.members[m].worker.space == space) takers.push_back(m);
   }
   if (launch.whole_choice || takers.size() != 1 || !launch.choices[takers[0]]) return false;
   const std::size_t member = takers[0];

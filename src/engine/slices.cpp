@@ -224,7 +224,7 @@ core::Status Engine::launch(Slice& slice) {
 
 device::Queue& Engine::queue_of(const Slice& slice) {
   Member& member = members_[slice.member];
-  return slice.probe && member.timed ? *member.timed : *member.lanes[slice.queue].queue;
+  return (slice.probe || slice.timed) && member.timed ? *member.timed : *member.lanes[slice.queue].queue;
 }
 
 void Engine::watch(const std::shared_ptr<Slice>& slice) {
@@ -288,9 +288,8 @@ void Engine::succeed(Slice& slice) {
   }
   const Nanoseconds now = member.device->now();
   const Nanoseconds begin = std::max(slice.begin, member.lanes[slice.queue].last_end);
-  double& rate = launch.ways[slice.way].kernel->rates[slice.member];
-  const double seen = static_cast<double>(slice.box.volume()) / std::max(1e-9, core::seconds(now - begin));
-  rate = rate == 0 ? seen : 0.7 * rate + 0.3 * seen;
+  note_pace(slice, now - begin);
+  launch.ready[slice.member] = std::max(launch.ready[slice.member], now);
   slice.probe ? learn(slice) : count_winner(slice);
   launch.began = std::min(begin, launch.began.value_or(begin));
   launch.timed_fairly &= !slice.first && (!slice.probe || !launch.divided_later);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/answers.hpp"
 #include "core/trace.hpp"
 #include "engine/engine.hpp"
 
@@ -57,6 +58,8 @@ decide::State Engine::state_of(const Launch& launch) const {
   out.primary = primary_;
   out.spread = launch.request.wishes.spread;
   out.meanwhile = launch.request.wishes.meanwhile;
+  const core::KernelFacts* facts = launch.ways.front().kernel->facts();
+  out.uniform = facts && core::uniform_work(*facts);
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Member& member = members_[m];
     decide::Member& to = out.members.emplace_back();
@@ -67,11 +70,11 @@ decide::State Engine::state_of(const Launch& launch) const {
           built.state == Built::State::ready && (out.whole || can_cut) && way.inputs != Way::Inputs::failed;
       to.can.push_back(can);
       to.ready |= can && !member.aside && !launch.excluded[m];
-      to.rate = std::max(to.rate, way.kernel->rates[m]);
     }
-    to.space = member.device->info().space;
+    describe(launch, m, to);
     if (const Choice* choice = launch.choices[m]) to.selection = &choice->selection, to.probing = choice->probing > 0;
     for (const Member::Lane& lane : member.lanes) to.queued.push_back(lane.queued);
+    if (!launch.own.empty()) to.own = launch.own[m], out.settled = true;
   }
   return out;
 }
@@ -96,8 +99,8 @@ int Engine::tasks_of(const Launch& launch) const {
 std::vector<decide::Action> Engine::next(Launch& launch) {
   std::optional<Plan>& plan = launch.ways.front().shape->plan;
   const Wishes& wishes = launch.request.wishes;
-  const bool fresh = launch.tasks == 1 && launch.in_flight.empty() && launch.report.retries == 0 &&
-                     launch.remaining.covers(launch.space) && launch.regions.empty() &&
+  const bool fresh = launch.tasks == 1 && launch.own.empty() && launch.in_flight.empty() &&
+                     launch.report.retries == 0 && launch.remaining.covers(launch.space) && launch.regions.empty() &&
                      (launch.ways.size() == 1 || (wishes.profiling == Profiling::once && wishes.tasks == 0));
   // A choice lives as long as its pool.
   const auto holds = [&](const Choice* choice) {
@@ -117,14 +120,14 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
   if (divide(launch)) return next_in_regions(launch);
   decide::State state = state_of(launch);
   // Where all of its memory's devices are gone, a launch may go on in another.
-  const auto stays = [&](const decide::Member& m) { return m.ready && m.space == launch.home; };
+  const auto stays = [&](const decide::Member& m) { return m.ready && m.worker.space == launch.home; };
   if (launch.in_flight.empty() && launch.home && std::none_of(state.members.begin(), state.members.end(), stays))
     state.home = launch.home = std::nullopt;
   ++steps_;
   auto actions = decide::step(state);
   const bool one = actions.size() == 1 && actions[0].box == launch.space &&
                    std::find(launch.excluded.begin(), launch.excluded.end(), true) == launch.excluded.end();
-  if (!fresh || !one || actions[0].probe) return actions;
+  if (!fresh || !one || actions[0].probe || undecided(launch, state, actions[0].member)) return actions;
   Choice* choice = launch.choices[actions[0].member];
   if (!choice || (choice->selection.winner && !launch.divided_later))
     plan = Plan{actions[0].member,    actions[0].variant, launch.ways.size(), choice,
@@ -142,7 +145,7 @@ void Engine::turn(const std::shared_ptr<Launch>& first) {
     const std::shared_ptr<Launch> launch = std::move(to_turn_.back());
     to_turn_.pop_back();
     if (launch->over || launch->blockers > 0) continue;
-    if (launch->tasks == 0) launch->tasks = tasks_of(*launch);
+    if (launch->tasks == 0) launch->tasks = tasks_of(*launch), recall_cuts(*launch);
     while (!launch->failure && !launch->remaining.empty()) {
       launch->draining &= !launch->in_flight.empty();
       if (launch->draining) break;
@@ -248,6 +251,7 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   if (launch->one_space) launch->home = space;
   const std::int64_t before = launch->remaining.volume();
   if (!slice->apart) launch->remaining.remove(action.box);
+  for (core::BoxSet& own : launch->own) own.remove(action.box);
   slice->repeat = again && launch->remaining.volume() == before;
   if (action.probe) {
     slice->choice = choice_of(*launch, action.member, action.box);
@@ -259,6 +263,8 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
                                                                                        : nullptr;
     decide::begin(slice->choice->selection, *action.probe, action.box, launch->number);
   }
+  if (!slice->repeat) launch->given[action.member] += action.box.volume();
+  slice->timed = wants_time(*slice);
   launch->in_flight.push_back(slice);
   ++members_[action.member].lanes[action.queue].queued;
   if (core::TraceSink* sink = core::trace()) {
@@ -295,6 +301,7 @@ void Engine::end(const std::shared_ptr<Launch>& launch) {
   }
   watch_winners(*launch);
   settle_regions(*launch);
+  settle_cuts(*launch);
   std::fill(launch->asides.begin(), launch->asides.end(), nullptr);
   launch->report.ended = members_.front().device->now();
   active_.remove(launch);

@@ -1,6 +1,7 @@
 // The policy on devices that are only numbers: exact actions, and no point lost or given twice.
 #include "decide/step.hpp"
 
+#include <functional>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -20,7 +21,10 @@ State state_of(std::int64_t points, std::int64_t footprint, std::vector<Member> 
 }
 
 Member member(int space, double rate, std::vector<int> queued = {0}) {
-  return {true, space, rate, std::move(queued), {}, nullptr, false};
+  Member out{.ready = true, .queued = std::move(queued)};
+  out.worker.space = space, out.known = rate > 0, out.reachable = space == 0;
+  if (out.known) out.worker.compute = predict::line(rate, 0);
+  return out;
 }
 
 core::Box from_to(std::int64_t begin, std::int64_t end) { return {{begin, 0, 0}, {end, 1, 1}}; }
@@ -58,24 +62,139 @@ TEST(Step, OneDeviceTakesItsTasksTwoPerQueue) {
   EXPECT_EQ(more[0], (Action{0, 0, from_to(400, 500), "task of its device", 0, {}}));
 }
 
+std::vector<std::pair<std::size_t, core::Box>> boxes_of(const std::vector<Action>& actions) {
+  std::vector<std::pair<std::size_t, core::Box>> out;
+  for (const Action& a : actions) out.emplace_back(a.member, a.box);
+  return out;
+}
+using Boxes = std::vector<std::pair<std::size_t, core::Box>>;
+
 TEST(Step, SharesFollowTheRates) {
   State s = state_of(900, 10, {member(0, 2e6), member(1, 1e6)});
   EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, s.space, "task of its device", 0, {}}}));  // not told to spread
   s.spread = true;
-  const auto actions = step(s);
-  ASSERT_EQ(actions.size(), 2u);
-  EXPECT_EQ(actions[0].box, from_to(0, 600));
-  EXPECT_EQ(actions[1].box, from_to(600, 900));
-  s.members[1].rate = 0;  // counts as the others do
-  EXPECT_EQ(step(s)[1].box, from_to(450, 900));
+  // Nine tenths of what is expected of each, in two parts; then half of its part of the rest, to whoever is free.
+  EXPECT_EQ(boxes_of(step(s)),
+            (Boxes{{0, from_to(0, 270)}, {1, from_to(270, 410)}, {0, from_to(410, 680)}, {1, from_to(680, 810)}}));
+  State rest = s;
+  for (const Action& a : step(s)) rest.remaining.remove(a.box), rest.members[a.member].given += a.box.volume();
+  EXPECT_EQ(boxes_of(step(rest))[0], (std::pair<std::size_t, core::Box>{0, from_to(810, 840)}));
+  s.uniform = false;  // points may take longer than others
+  EXPECT_EQ(step(s)[0].box, from_to(0, 80));
+  s.uniform = true;
+  for (Member& m : s.members) m.least = 1000;  // what is left would not be worth starting
+  EXPECT_EQ(boxes_of(step(s)), (Boxes{{0, from_to(0, 600)}, {1, from_to(600, 900)}}));
+  for (Member& m : s.members) m.least = 50;
+  EXPECT_EQ(boxes_of(step(s)),
+            (Boxes{{0, from_to(0, 270)}, {1, from_to(270, 570)}, {0, from_to(570, 840)}, {1, from_to(840, 900)}}));
+  s.members[1] = member(1, 0);  // counts as the others do, and has to show it
+  s.members[0].least = 1;
+  EXPECT_EQ(boxes_of(step(s))[1], (std::pair<std::size_t, core::Box>{1, from_to(210, 270)}));
+}
+
+TEST(Step, WhoCanBeReachedTakesPartWhereThatPays) {
+  State s = state_of(1'000'000, 10, {member(0, 1e6), member(1, 1e6)});
+  s.members[1].reachable = true;
+  EXPECT_EQ(boxes_of(step(s))[0], (std::pair<std::size_t, core::Box>{0, from_to(0, 225'000)}));
+  EXPECT_EQ(boxes_of(step(s))[1], (std::pair<std::size_t, core::Box>{1, from_to(225'000, 450'000)}));
+  s.members[1].worker.in = 1;  // a second for each point
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, s.space, "task of its device", 0, {}}}));
+  s.members[1].worker.in = 0;
+  s.one_space = true, s.home = 0;
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, s.space, "task of its device", 0, {}}}));
+}
+
+TEST(Step, WhoIsNotKnownElsewhereHasALook) {
+  State s = state_of(1'024'000, 10, {member(0, 1e6), member(1, 0)});
+  EXPECT_EQ(boxes_of(step(s)), (Boxes{{0, s.space}}));  // how long bytes take to it, nobody knows
+  s.members[1].reachable = true;
+  EXPECT_EQ(boxes_of(step(s)), (Boxes{{1, from_to(0, 1000)}, {0, from_to(1000, 1'024'000)}}));
+  s.members[1].given = 1000, s.members[1].queued = {1}, s.remaining.remove(from_to(0, 1000));
+  EXPECT_EQ(boxes_of(step(s)), (Boxes{{0, from_to(1000, 1'024'000)}}));
+  s.members[0].least = 300'000;  // a short launch is not worth it
+  s.members[1].given = 0;
+  EXPECT_EQ(boxes_of(step(s)), (Boxes{{0, from_to(1000, 1'024'000)}}));
+  s.members[0].least = 1;
+  s.members[0].known = false;  // one after the other
+  s.members[1].given = 0;
+  EXPECT_EQ(boxes_of(step(s)), (Boxes{{0, from_to(1000, 1'024'000)}}));
+}
+
+TEST(Step, WhatOnlyOneCanDoGoesToWhoeverIsSurelyFaster) {
+  State s = state_of(1000, 10, {member(0, 1e6), member(1, 3e6)});
+  s.whole = true;
+  s.members[1].reachable = true;
+  EXPECT_EQ(step(s)[0].member, 1u);
+  s.members[1].worker.compute.error = 1.5;  // perhaps
+  EXPECT_EQ(step(s)[0].member, 0u);
+  s.members[1].worker.compute.error = 0, s.members[1].worker.first = 1;
+  EXPECT_EQ(step(s)[0].member, 0u);
+}
+
+// Plays a launch out: who has something at work ends it after what its points really take, and is known by that.
+double play(State s, const std::function<double(std::size_t member, std::int64_t point)>& cost) {
+  struct Slice {
+    std::size_t member, queue;
+    double begin, end, points;
+  };
+  std::vector<Slice> running;
+  std::vector<double> free_at(s.members.size(), 0), busy = free_at, points = free_at;
+  double now = 0;
+  while (!s.remaining.empty() || !running.empty()) {
+    for (const Action& a : step(s)) {
+      s.remaining.remove(a.box);
+      ++s.members[a.member].queued[a.queue], ++s.in_flight;
+      s.members[a.member].given += a.box.volume();
+      double& at = free_at[a.member];
+      const double begin = at = std::max(at, now);
+      for (std::int64_t p = a.box.begin[0]; p < a.box.end[0]; ++p) at += cost(a.member, p);
+      running.push_back({a.member, a.queue, begin, at, static_cast<double>(a.box.volume())});
+    }
+    const auto first =
+        std::min_element(running.begin(), running.end(), [](const Slice& a, const Slice& b) { return a.end < b.end; });
+    now = first->end;
+    Member& member = s.members[first->member];
+    --member.queued[first->queue], --s.in_flight;
+    busy[first->member] += first->end - first->begin, points[first->member] += first->points;
+    member.worker.compute = predict::line(points[first->member] / busy[first->member], 0.1);
+    member.known = true;
+    running.erase(first);
+  }
+  return now;
+}
+
+TEST(Step, AllEndTogetherWhateverWasExpected) {
+  constexpr std::int64_t points = 100'000;
+  State s = state_of(points, 10, {member(0, 1e5), member(0, 1e5), member(0, 2e5)});
+  for (Member& m : s.members) m.least = 200, m.worker.compute.error = 0.1;
+  // As expected, then one half as fast, then twice.
+  const double ideal = points / 4e5;
+  EXPECT_LT(play(s, [](std::size_t m, std::int64_t) { return m == 2 ? 5e-6 : 1e-5; }), 1.01 * ideal);
+  s.uniform = false;
+  EXPECT_LT(play(s, [](std::size_t m, std::int64_t) { return m == 2 ? 1e-5 : 1e-5; }), 1.05 * points / 3e5);
+  EXPECT_LT(play(s, [](std::size_t m, std::int64_t) { return m == 1   ? 5e-6
+                                                             : m == 2 ? 5e-6
+                                                                      : 1e-5; }),
+            1.05 * points / 5e5);
+  // Points of very different lengths, the long ones at the beginning.
+  double work = 0;
+  const auto length = [](std::int64_t p) { return p < points / 8 ? 5.0 : 0.5; };
+  for (std::int64_t p = 0; p < points; ++p) work += length(p);
+  EXPECT_LT(play(s, [&](std::size_t m, std::int64_t p) { return length(p) * (m == 2 ? 5e-6 : 1e-5); }),
+            1.4 * work / 4e5);
+  // Nothing is known of anybody.
+  for (Member& m : s.members) m.known = false;
+  EXPECT_LT(play(s, [](std::size_t m, std::int64_t) { return m == 2 ? 5e-6 : 1e-5; }), 1.25 * ideal);
 }
 
 TEST(Step, HalvesOfOneMemoryWorkTogether) {
-  const State s = state_of(100, 10, {member(0, 0), member(0, 0), member(1, 0)});
-  const auto actions = step(s);
-  ASSERT_EQ(actions.size(), 2u);
-  EXPECT_EQ(actions[0].box, from_to(0, 50));
-  EXPECT_EQ(actions[1], (Action{1, 0, from_to(50, 100), "share of several devices", 0, {}}));
+  const State s = state_of(1600, 10, {member(0, 0), member(0, 0), member(1, 0)});
+  const auto actions = step(s);  // nothing is known: an eighth of their halves, and another
+  ASSERT_EQ(actions.size(), 4u);
+  EXPECT_EQ(actions[0].box, from_to(0, 100));
+  EXPECT_EQ(actions[1], (Action{1, 0, from_to(100, 200), "share of several devices", 0, {}}));
+  EXPECT_EQ(actions[2].box, from_to(200, 300));
+  EXPECT_EQ(actions[3].box, from_to(300, 400));
 }
 
 TEST(Step, WhatCannotBeJoinedStaysInOneMemory) {
@@ -89,7 +208,8 @@ TEST(Step, WhatCannotBeJoinedStaysInOneMemory) {
 }
 
 TEST(Step, WhatIsLeftGoesToWhoeverHasAFootprintForIt) {
-  State s = state_of(100, 8, {member(0, 0), Member{.space = 1}, member(2, 0)});  // the second has not even a queue
+  State s = state_of(100, 8,
+                     {member(0, 0), Member{.worker = {.space = 1}}, member(2, 0)});  // the second has not even a queue
   s.footprints.push_back({{1, 1, 1}, false});
   s.members[0].can = {true, false};
   s.remaining = core::BoxSet(from_to(96, 100));
@@ -160,9 +280,13 @@ TEST(Step, EveryPointIsGivenOnce) {
                      points[1] * (1 + static_cast<std::int64_t>(random() % 40)));
     s.remaining = core::BoxSet(s.space);
     s.axis = static_cast<int>(random() % 2), s.tasks = 1 + static_cast<int>(random() % 9), s.spread = random() % 2;
-    for (std::size_t m = 0; m < 1 + random() % 4; ++m)
-      s.members.push_back(
+    s.uniform = random() % 2;
+    for (std::size_t m = 0; m < 1 + random() % 4; ++m) {
+      Member& one = s.members.emplace_back(
           member(static_cast<int>(random() % 2), random() % 3 * 1e6, std::vector<int>(1 + random() % 3)));
+      one.reachable = random() % 2, one.least = 1 + random() % 50;
+      one.worker.compute.error = static_cast<double>(random() % 10) / 10, one.worker.in = random() % 3 * 1e-7;
+    }
     core::BoxSet given;
     std::vector<Action> on_the_way;
     for (int turn = 0; turn < 10'000 && !(s.remaining.empty() && on_the_way.empty()); ++turn) {
@@ -174,6 +298,7 @@ TEST(Step, EveryPointIsGivenOnce) {
         given.add(a.box);
         ASSERT_EQ(given.volume(), before + a.box.volume());
         ASSERT_LE(++s.members[a.member].queued[a.queue], slices_per_queue);
+        s.members[a.member].given += a.box.volume();
         on_the_way.push_back(a), ++s.in_flight;
       }
       ASSERT_FALSE(on_the_way.empty());

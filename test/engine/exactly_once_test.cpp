@@ -58,6 +58,12 @@ void run_on_fakes(bool faults) {
     place.options.advance = [&] { return world.advance_to_next_completion(); };
     place.options.shortest_probe = std::chrono::microseconds(1);
     place.options.queues = 1 + static_cast<int>(random() % 3);
+    // Half of them know how fast bytes come to devices, rightly or not, and share launches that are short.
+    if (random() % 2) {
+      place.options.shortest_slice = std::chrono::microseconds(1);
+      for (std::size_t d = 0; d < place.devices.size(); ++d)
+        place.options.links.push_back({1e6 * static_cast<double>(1 + random() % 5000), 1e9});
+    }
     place.source = [](const std::string& name) { return KernelSource{name, name, ""}; };
     place.faults = faults;
     Program program(random, place);
@@ -67,7 +73,7 @@ void run_on_fakes(bool faults) {
   };
   const auto met = [](const Counts& counts) {
     return counts.windows > 1000 && counts.repeats > 10 && counts.divided > 8 && counts.apart > 4 &&
-           counts.prepared > 100;
+           counts.prepared > 100 && counts.shared > 100 && counts.settled > 500;
   };
   const Counts counts = run_programs(count, run_one, met);
   EXPECT_TRUE(faults || counts.failed == 0);

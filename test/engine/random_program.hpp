@@ -8,6 +8,7 @@
 #include <cstring>
 #include <mutex>
 #include <random>
+#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -24,11 +25,13 @@ struct Counts {
   std::int64_t divided = 0;   // launches that had regions
   std::int64_t apart = 0;     // launches that repeated parts of what they must not do twice
   std::int64_t prepared = 0;  // slices on prepared inputs
+  std::int64_t shared = 0;    // launches on several devices although the program did not ask for that
+  std::int64_t settled = 0;   // launches in parts as before
 
   Counts& operator+=(const Counts& other) {
     launches += other.launches, failed += other.failed, retries += other.retries, slices += other.slices,
         windows += other.windows, repeats += other.repeats, divided += other.divided, apart += other.apart,
-        prepared += other.prepared;
+        prepared += other.prepared, shared += other.shared, settled += other.settled;
     return *this;
   }
 };
@@ -172,6 +175,8 @@ class Program {
       request.group = {group, 1, 1};
     }
     request.wishes.tasks = static_cast<int>(pick(7)), request.wishes.spread = pick(3) != 0;
+    for (std::size_t d = 0; pick(4) == 0 && d < place_.devices.size(); ++d)
+      request.wishes.parts.push_back(static_cast<double>(pick(4)));
     if (pool) {
       request.pool = pool, request.kernel = pool->variants.front().kernel;
       static constexpr Profiling ways[] = {Profiling::once, Profiling::once, Profiling::always, Profiling::never};
@@ -204,6 +209,7 @@ class Program {
     }
     story_ += fmt::format("{} on {} {} groups of {} tasks {}{}", name, used.front(), used.back(), request.group[0],
                           request.wishes.tasks, request.wishes.spread ? " spread" : "");
+    for (double part : request.wishes.parts) story_ += fmt::format(" {}", part);
     for (std::size_t v = 0; pool && v < pool->variants.size(); ++v)
       story_ += fmt::format(" {} {}", pool->variants[v].name, pool->variants[v].group[0]);
     story_ += "\n";
@@ -242,6 +248,10 @@ class Program {
       counts.retries += report.retries, counts.slices += static_cast<int>(report.slices.size());
       counts.windows += report.windows;
       counts.divided += !launch->regions.empty();
+      std::set<std::string> devices;
+      for (const SliceReport& slice : report.slices) devices.insert(slice.device);
+      counts.shared += devices.size() > 1 && !launch->request.wishes.spread;
+      counts.settled += !launch->own.empty();
       if (status) {
         // Exactly once, by what the engine itself says.
         core::BoxSet done;
@@ -379,9 +389,9 @@ inline Counts run_programs(std::uint64_t count, const std::function<std::string(
   core::set_trace_sink(nullptr);
   fmt::print(
       "{} programs, {} launches in {} slices, {} with windows, {} slices ran again, {} launches failed, {} repeated "
-      "parts, {} divided, {} apart, {} slices on prepared inputs\n",
+      "parts, {} divided, {} apart, {} slices on prepared inputs, {} shared, {} settled\n",
       i, all.launches, all.slices, all.windows, all.retries, all.failed, all.repeats, all.divided, all.apart,
-      all.prepared);
+      all.prepared, all.shared, all.settled);
   EXPECT_TRUE(!met || limit == count || met(all));
   EXPECT_TRUE(count <= 1000 || all.failed * 4 < all.launches);  // most faults can be lived with
   return all;

@@ -1,0 +1,33 @@
+// The newest observations in a ring, and a model that is fitted anew when enough of them have changed.
+#include "engine/pace.hpp"
+
+#include <cmath>
+
+namespace heddle::engine {
+
+namespace {
+constexpr std::size_t remembered = 64;
+constexpr double as_expected = 0.1;
+}  // namespace
+
+void Pace::add(predict::Observation observation) {
+  // What was expected teaches little.
+  const bool known =
+      model_ && seen_.size() >= remembered / 4 &&
+      std::abs(model_->at(observation.variables)(observation.points) / observation.seconds - 1) < as_expected;
+  unlearnt_ += !known;
+  if (seen_.size() < remembered) return seen_.push_back(std::move(observation));
+  seen_[next_] = std::move(observation);
+  next_ = (next_ + 1) % remembered;
+}
+
+predict::Curve Pace::at(std::span<const double> variables) const {
+  // The first ones tell much, later ones little: fitting takes longer than a slice is worth.
+  if (!model_ || 2 * unlearnt_ >= seen_.size()) {
+    model_ = predict::TimeModel::fit(seen_);
+    unlearnt_ = 0;
+  }
+  return model_ ? model_->at(variables) : predict::line(1, 1);
+}
+
+}  // namespace heddle::engine

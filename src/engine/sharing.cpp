@@ -1,0 +1,196 @@
+// What is known of each device that could take part in a launch: how long it computes, and what copies it needs.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/answers.hpp"
+#include "engine/engine.hpp"
+
+namespace heddle::engine {
+
+using device::host_memory;
+
+// Bytes that a device would need for parts of a launch, and bring back: however little it gets, and a point more.
+Launch::Copies Engine::copies_of(const Launch& launch, std::size_t m) const {
+  Launch::Copies out;
+  const Way& way = launch.ways.front();
+  const int space = members_[m].device->info().space;
+  if (space == host_memory || !way.shape) return out;
+  const auto lacks = [&](const std::vector<Touch>& touches) {
+    std::pair<double, double> bytes{0, 0};
+    for (const Slice::Use& use : uses_of(launch.arguments_of(way), touches)) {
+      bytes.first += static_cast<double>(core::subtract(use.touch.needed(), use.memory->fresh(space)).size());
+      if (use.memory->host_reads) bytes.second += static_cast<double>(use.touch.written.size());
+    }
+    return bytes;
+  };
+  const auto points = static_cast<double>(launch.space.volume());
+  const auto [in, back] = lacks(way.preparation ? way.whole : launch.whole);
+  out.back = back / points;
+  out.in = in / points;
+  if (!launch.undivided.empty()) return out;
+  // What half of it needs tells which bytes all parts do.
+  core::Box half = launch.space;
+  const auto axis = static_cast<std::size_t>(launch.axis);
+  half.end[axis] = half.begin[axis] + std::max<std::int64_t>(1, half.extent(launch.axis) / 2);
+  const double part = static_cast<double>(half.volume()) / points;
+  if (part >= 1) return out;
+  const double of_half = lacks(way.kernel->touches(*way.shape, way.groups(half))).first;
+  out.first = std::clamp((of_half - part * in) / (1 - part), 0.0, in);
+  out.in = (in - out.first) / points;
+  return out;
+}
+
+void Engine::describe(const Launch& launch, std::size_t m, decide::Member& to) const {
+  const Member& member = members_[m];
+  decide::Worker& worker = to.worker;
+  worker.space = member.device->info().space;
+  worker.tasks = std::max(1, launch.tasks);
+  to.reachable = worker.space == host_memory || member.link.in > 0;
+  if (members_.size() == 1) return;  // nobody to share with
+
+  // By the variant that is best there.
+  const auto volume = static_cast<double>(launch.space.volume());
+  for (std::size_t w = 0; w < launch.ways.size(); ++w) {
+    const Way& way = launch.ways[w];
+    const Pace& pace = way.kernel->paces[m];
+    if (!pace.known() || !way.shape || !to.can[w]) continue;
+    const predict::Curve curve = pace.at(way.shape->variables);
+    if (!to.known || curve(volume) < worker.compute(volume)) worker.compute = curve;
+    to.known = true;
+  }
+  // This launch may differ from what others were like.
+  if (const Launch::Seen& seen = launch.seen[m]; seen.expected > 0) worker.compute *= seen.seconds / seen.expected;
+  to.given = launch.given[m];
+  if (worker.space != host_memory && member.link.in > 0) {
+    if (!launch.copies[m]) launch.copies[m] = copies_of(launch, m);
+    worker.first = launch.copies[m]->first / member.link.in;
+    worker.in = launch.copies[m]->in / member.link.in;
+    worker.out = launch.copies[m]->back / member.link.out;
+  }
+  if (!to.known) return;
+  const double alone = decide::duration({launch.space.volume(), 1, {worker}}, {launch.space.volume()});
+  to.least = static_cast<std::int64_t>(volume * std::min(1.0, core::seconds(options_.shortest_slice) / alone)) + 1;
+}
+
+// Whether the device's own clock is wanted for it, which costs a little.
+bool Engine::wants_time(const Slice& slice) const {
+  const Member& member = members_[slice.member];
+  return members_.size() > 1 && member.link.in > 0 && member.device->info().space != host_memory &&
+         slice.launch->ways[slice.way].kernel->paces[slice.member].count() < 8;
+}
+
+// What a slice that has ended tells of its device.
+void Engine::note_pace(const Slice& slice, Nanoseconds wall) {
+  Launch& launch = *slice.launch;
+  const Way& way = launch.ways[slice.way];
+  Pace& pace = way.kernel->paces[slice.member];
+  const auto points = static_cast<double>(slice.box.volume());
+  double seconds = core::seconds(wall);
+  const double now = std::max(seconds, 1e-9) / points;
+  pace.per_point = pace.per_point == 0 ? now : 0.7 * pace.per_point + 0.3 * now;
+  if (slice.first || slice.windowed || !way.shape) return;
+  // Where copies overlap with computing, only the device's clock tells one from the other.
+  if (members_[slice.member].device->info().space != host_memory) {
+    auto times = slice.events.back()->times();
+    if (!times || times->duration().count() == 0) return;
+    seconds = core::seconds(times->duration());
+  }
+  if (seconds <= 0) return;
+  Launch::Seen& seen = launch.seen[slice.member];
+  if (pace.known() && members_.size() > 1)
+    seen.expected += pace.at(way.shape->variables)(points), seen.seconds += seconds;
+  pace.add({points, way.shape->variables, seconds});
+}
+
+// Whether it is still to be found out who should take part in launches like this one.
+bool Engine::undecided(const Launch& launch, const decide::State& state, std::size_t lead) const {
+  if (members_.size() == 1 || !launch.undivided.empty() || launch.one_space) return false;
+  const decide::Member& first = state.members[lead];
+  if (first.known && 4 * first.least >= launch.space.volume()) return false;  // whoever it is, it is short
+  bool others = false, unknown = false;
+  for (const decide::Member& m : state.members) {
+    const bool beside = m.worker.space == first.worker.space;
+    if (!m.ready || (!beside && !(m.reachable && first.reachable))) continue;
+    others |= &m != &first, unknown |= !m.known;
+  }
+  return others && unknown;
+}
+
+// Boxes side by side along the axis, in whole parts of what all variants are made of; none where one would be empty
+// that should not be.
+std::vector<core::Box> Engine::cut(const Launch& launch, const std::vector<double>& parts) const {
+  const auto axis = static_cast<std::size_t>(launch.axis);
+  std::int64_t step = 1;
+  for (const Way& way : launch.ways) step = std::max(step, way.part.points[axis]);
+  const std::int64_t extent = launch.space.extent(launch.axis);
+  std::vector<core::Box> out(members_.size());
+  double done = 0;
+  const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
+  if (!(all > 0)) return {};
+  std::int64_t begin = 0;
+  for (std::size_t m = 0; m < members_.size() && m < parts.size(); ++m) {
+    if (parts[m] <= 0) continue;
+    done += parts[m];
+    const double steps = std::round(done / all * static_cast<double>(extent) / static_cast<double>(step));
+    const bool last = done >= all * (1 - 1e-12);
+    const std::int64_t end = last ? extent : std::min(extent, static_cast<std::int64_t>(steps) * step);
+    if (end <= begin) return {};
+    out[m] = launch.space;
+    out[m].begin[axis] = launch.space.begin[axis] + begin;
+    out[m].end[axis] = launch.space.begin[axis] + end;
+    begin = end;
+  }
+  return out;
+}
+
+// Parts as the program says, or as in launches before, where those ended together.
+void Engine::recall_cuts(Launch& launch) const {
+  const auto& shape = launch.ways.front().shape;
+  const Wishes& wishes = launch.request.wishes;
+  std::vector<core::Box> boxes;
+  if (!wishes.parts.empty() && launch.undivided.empty())
+    boxes = cut(launch, wishes.parts);
+  else if (shape && shape->cuts && wishes.profiling == Profiling::once && wishes.tasks == 0 &&
+           shape->cuts->generation == generation_ && shape->cuts->items == launch.request.items)
+    boxes = shape->cuts->boxes;
+  for (const core::Box& box : boxes) launch.own.push_back(box.empty() ? core::BoxSet() : core::BoxSet(box));
+}
+
+// After a launch on several devices: whether the next one alike gets the same parts. Then bytes stay where they are,
+// and only those at the edges of parts move.
+void Engine::settle_cuts(const Launch& launch) {
+  const auto& shape = launch.ways.front().shape;
+  if (!shape || launch.failure || launch.report.retries > 0 || !launch.request.wishes.parts.empty()) return;
+  std::vector<std::size_t> members;
+  Nanoseconds first = Nanoseconds::max(), last{0};
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (launch.given[m] == 0) continue;
+    members.push_back(m);
+    first = std::min(first, launch.ready[m]), last = std::max(last, launch.ready[m]);
+  }
+  if (members.size() < 2 || !launch.began || last <= *launch.began) return;
+  const double uneven = core::seconds(last - first) / core::seconds(last - *launch.began);
+  constexpr double together = 0.1;
+  if (!launch.own.empty()) {
+    shape->cuts->uneven = uneven > 1.5 * together ? shape->cuts->uneven + 1 : 0;
+    if (shape->cuts->uneven > 1) shape->cuts.reset();
+    return;
+  }
+  const core::KernelFacts* facts = launch.ways.front().kernel->facts();
+  const decide::State state = state_of(launch);
+  const auto sure = [&](std::size_t m) {
+    return state.members[m].known && state.members[m].worker.compute.error < 0.2;
+  };
+  if (uneven > together || !launch.timed_fairly || !launch.regions.empty() || launch.one_space || !facts ||
+      !core::uniform_work(*facts) || !std::all_of(members.begin(), members.end(), sure))
+    return;
+  for (const Choice* choice : launch.choices) {
+    if (choice && !choice->selection.winner) return;
+  }
+  std::vector<double> parts(launch.given.begin(), launch.given.end());
+  std::vector<core::Box> boxes = cut(launch, parts);
+  if (!boxes.empty()) shape->cuts = Cuts{std::move(boxes), launch.request.items, generation_, 0};
+}
+
+}  // namespace heddle::engine

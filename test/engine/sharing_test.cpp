@@ -1,0 +1,129 @@
+// One launch on several devices: who gets how much, and which bytes move, on machines of which everything is known.
+#include <map>
+
+#include <fmt/format.h>
+
+#include "test/engine/bench.hpp"
+
+namespace heddle::engine {
+namespace {
+
+struct Outcome {
+  double seconds = 0;
+  std::map<std::string, std::int64_t> points;  // per device
+  Bytes in = 0, out = 0;
+};
+
+Outcome outcome(Bench& bench, const std::shared_ptr<Launch>& launch) {
+  EXPECT_TRUE(bench.engine->wait(launch));
+  const Report report = bench.engine->report(*launch);
+  Outcome out{core::seconds(report.ended - report.submitted), {}, report.bytes_in, report.bytes_out};
+  for (const SliceReport& slice : report.slices) out.points[slice.device] += slice.box.volume();
+  return out;
+}
+
+constexpr std::int32_t many = 1 << 20;
+
+TEST(Sharing, DevicesOfOneMemoryEndTogether) {
+  Bench bench("device a cpu\nrate 1e7\nlaunch 5us\ndevice b cpu\nrate 3e7\nlaunch 5us\n");
+  const auto in = bench.memory(many), out = bench.memory(many);
+  const auto map = bench.kernel("map");
+  Outcome last;
+  for (int i = 0; i < 6; ++i) last = outcome(bench, bench.run(map, {in, out}));
+  EXPECT_LT(last.seconds, 1.03 * many / 4e7);
+  EXPECT_NEAR(static_cast<double>(last.points["b"]) / many, 0.75, 0.02);
+  // By then it is settled: one part each.
+  EXPECT_EQ(bench.engine->report(*bench.run(map, {in, out})).slices.size(), 0u);
+  const auto again = bench.run(map, {in, out});
+  ASSERT_TRUE(bench.engine->wait(again));
+  EXPECT_EQ(bench.engine->report(*again).slices.size(), 2u);
+}
+
+// Where the first launch finds nothing known, it still does not take much longer than it must.
+TEST(Sharing, TheFirstLaunchFindsOut) {
+  Bench bench("device a cpu\nrate 1e7\nlaunch 5us\ndevice b cpu\nrate 4e7\nlaunch 5us\n");
+  const auto in = bench.memory(many), out = bench.memory(many);
+  const Outcome first = outcome(bench, bench.run(bench.kernel("map"), {in, out}));
+  EXPECT_LT(first.seconds, 1.3 * many / 5e7);
+}
+
+std::string cpu_and_gpu(double cpu, double gpu, double link) {
+  return fmt::format(
+      "device gpu gpu\nrate {}\nlaunch 5us\ncopy in {} out {} latency 5us engines 2\ndevice cpu cpu\nrate {}\n"
+      "launch 5us\n",
+      gpu, link, link, cpu);
+}
+
+Options with_link(double rate) {
+  Options out;
+  out.links = {{rate, rate}, {}};
+  return out;
+}
+
+// The program writes the input on the host, and reads the result there, each time.
+Outcome from_host_to_host(Bench& bench, const std::shared_ptr<Kernel>& kernel, const std::shared_ptr<Memory>& in,
+                          const std::shared_ptr<Memory>& out) {
+  EXPECT_TRUE(bench.engine->to_host(in, true));
+  EXPECT_TRUE(bench.engine->to_host(out, false));
+  const auto launch = bench.run(kernel, {in, out});
+  Outcome result = outcome(bench, launch);
+  const auto begin = bench.engine->report(*launch).submitted;
+  EXPECT_TRUE(bench.engine->to_host(out, false));
+  result.seconds = core::seconds(bench.engine->devices().front()->now() - begin);
+  return result;
+}
+
+TEST(Sharing, ALaunchFromTheHostIsSharedByWhatCopiesCost) {
+  // 4 bytes in and 4 out for each point, at 1e9 bytes a second each way: 2.5e8 points a second at best, both ways at
+  // once; computing on the GPU takes next to nothing, on the CPU as long as the copies.
+  Bench bench(cpu_and_gpu(2.5e8, 1e10, 1e9), with_link(1e9));
+  const auto in = bench.memory(4 * many), out = bench.memory(4 * many);
+  const auto map = bench.kernel("map");
+  Outcome last;
+  for (int i = 0; i < 8; ++i) last = from_host_to_host(bench, map, in, out);
+  const double gpu_alone = 4 * many * 4 / 1e9, ideal = gpu_alone / 2;
+  EXPECT_LT(last.seconds, 1.25 * ideal);
+  EXPECT_GT(last.points["cpu"], many);
+  EXPECT_GT(last.points["gpu"], many);
+  bench.expect_mapped(in, 0);
+}
+
+TEST(Sharing, WhereOneIsFarFasterItWorksAlone) {
+  Bench slow_cpu(cpu_and_gpu(1e6, 1e10, 1e9), with_link(1e9));
+  Bench slow_link(cpu_and_gpu(2.5e8, 1e10, 1e6), with_link(1e6));
+  for (Bench* bench : {&slow_cpu, &slow_link}) {
+    const auto in = bench->memory(many), out = bench->memory(many);
+    const auto map = bench->kernel("map");
+    Outcome last;
+    for (int i = 0; i < 8; ++i) last = from_host_to_host(*bench, map, in, out);
+    EXPECT_EQ(last.points.size(), 1u);
+    const double best = bench == &slow_cpu ? 2 * many * 4 / 1e9 : many / 2.5e8;  // in, then out; or where it is
+    EXPECT_LT(last.seconds, 1.1 * best);
+  }
+}
+
+TEST(Sharing, WithoutKnowingWhatCopiesCostNobodyElseTakesPart) {
+  Bench bench(cpu_and_gpu(2.5e8, 2.5e8, 1e9));
+  const auto in = bench.memory(many), out = bench.memory(many);
+  const auto map = bench.kernel("map");
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(from_host_to_host(bench, map, in, out).points.count("cpu"), 0u);
+}
+
+TEST(Sharing, StepsOfAnIterationMoveOnlyTheEdges) {
+  Bench bench(cpu_and_gpu(3e7, 9e7, 1e9), with_link(1e9));
+  const auto a = bench.memory(many), b = bench.memory(many);
+  const auto blur = bench.kernel("blur");
+  Outcome last;
+  for (int i = 0; i < 100; ++i) {
+    last = outcome(bench, i % 2 ? bench.run(blur, {b, a}) : bench.run(blur, {a, b}));
+    if (i < 10) continue;
+    EXPECT_EQ(last.points.size(), 2u) << i;
+    // One element each way over one edge.
+    EXPECT_EQ(last.in, 4) << i;
+    EXPECT_LE(last.out, 4) << i;
+    EXPECT_LT(last.seconds, 1.1 * many / 12e7) << i;
+  }
+}
+
+}  // namespace
+}  // namespace heddle::engine
