@@ -13,5 +13,6 @@ Suite kernelc_suite();
 Suite overhead_suite();
 Suite search_suite();
 Suite select_suite();
+Suite split_suite();
 
 }  // namespace heddle::bench

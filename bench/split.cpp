@@ -1,0 +1,301 @@
+// Suite "split": one launch on all devices, against each of them alone, shares in proportion to rates, and the best
+// shares that were found by trying.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bench/suites.hpp"
+#include "core/median.hpp"
+#include "device/facts.hpp"
+#include "engine/engine.hpp"
+#include "kernel/compiler.hpp"
+#include "workloads/through_library.hpp"
+
+namespace heddle::bench {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Parts = std::vector<double>;  // of a launch, per device
+
+constexpr const char *ours_name = "Heddle", *oracle_name = "best shares tried", *linear_name = "in proportion to rates",
+                     *whole_name = "undivided CPU", *alone_name = "alone on ", *plan_name = "plan of shares";
+
+std::vector<device::Device*> all_of(const device::Machine& machine) {
+  std::vector<device::Device*> out;
+  for (const auto& device : machine.devices) out.push_back(device.get());
+  return out;
+}
+
+// An engine on several devices, with one variant of a workload in its memory.
+class There {
+ public:
+  There(Context& context, device::Machine& machine, const workloads::Workload& workload,
+        const workloads::Instance& instance)
+      : compiler_(kernel::options_of(context.settings)),
+        engine_(all_of(machine), options(context, machine)),
+        workload_(workload),
+        instance_(instance) {
+    for (const workloads::Argument& a : instance.arguments) {
+      if (a.scalar) {
+        arguments_.emplace_back(device::Scalar(a.bytes.begin(), a.bytes.end()));
+        continue;
+      }
+      memories_.push_back(engine_.make_memory(a.bytes.size()));
+      std::copy(a.bytes.begin(), a.bytes.end(), memories_.back()->host().bytes.begin());
+      arguments_.emplace_back(engine::View{memories_.back(), 0, a.bytes.size()});
+      written_.push_back(a.access != core::Access::read);
+    }
+  }
+
+  // False where it does not cover the space by itself.
+  bool use(const core::Variant& variant) {
+    if (!workloads::covers_space(variant, instance_.space)) return false;
+    const core::NdRange range = core::nd_range(variant, instance_.space, instance_.space);
+    request_ = {};
+    request_.kernel = take(engine_.make_kernel({variant.entry, variant.source, variant.options}));
+    request_.items = range.global, request_.group = range.local, request_.offset = range.offset;
+    request_.dimensions = 3;
+    request_.arguments = arguments_;
+    return true;
+  }
+
+  // Milliseconds from inputs on the host to results there. Without parts: as Heddle decides.
+  double run(const Parts& parts = {}) {
+    for (std::size_t i = 0; i < memories_.size(); ++i) {
+      if (!written_[i]) take(engine_.to_host(memories_[i], true));
+    }
+    request_.wishes.parts = parts;
+    const auto begin = Clock::now();
+    last_ = engine_.submit(request_);
+    take(engine_.wait(last_));
+    for (std::size_t i = 0; i < memories_.size(); ++i) {
+      if (written_[i]) take(engine_.to_host(memories_[i], false));
+    }
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  }
+
+  // What each device did of the last launch.
+  std::string shares() {
+    std::map<std::string, std::int64_t> points;
+    for (const engine::SliceReport& s : engine_.report(*last_).slices) points[s.device] += s.box.volume();
+    std::string out;
+    for (const auto& [device, count] : points)
+      out += fmt::format("{}{} {:.0f} %", out.empty() ? "" : ", ", device,
+                         100.0 * static_cast<double>(count) / static_cast<double>(last_->space.volume()));
+    return out;
+  }
+
+ private:
+  engine::Options options(Context& context, device::Machine& machine) {
+    engine::Options out{
+        .analyse = [this](const auto& asked, const auto& forms) { return compiler_.analyse(asked, forms); }};
+    for (const auto& device : machine.devices) {
+      engine::Link& link = out.links.emplace_back();
+      if (device->info().space == device::host_memory) continue;
+      const auto facts = take(device::facts_of(*device, context.settings.cache));
+      link = {facts.in_locked, facts.out_locked};
+    }
+    return out;
+  }
+
+  kernel::Compiler compiler_;
+  engine::Engine engine_;
+  const workloads::Workload& workload_;
+  const workloads::Instance& instance_;
+  std::vector<std::shared_ptr<engine::Memory>> memories_;
+  std::vector<bool> written_;  // per memory
+  std::vector<engine::Argument> arguments_;
+  engine::Request request_;
+  std::shared_ptr<engine::Launch> last_;
+};
+
+double least_of(int times, const std::function<double()>& once) {
+  double out = once();
+  for (int i = 1; i < times; ++i) out = std::min(out, once());
+  return out;
+}
+
+Parts only(std::size_t device, std::size_t count) {
+  Parts out(count, 0);
+  out[device] = 1;
+  return out;
+}
+
+// Every division into eighths; then around the best, in steps of half the size, down to a 32nd.
+Parts search_shares(There& there, std::size_t devices, bool quick) {
+  std::map<Parts, double> tried;
+  const auto time = [&](const Parts& parts) {
+    const auto found = tried.find(parts);
+    return found != tried.end() ? found->second
+                                : tried[parts] = least_of(quick ? 1 : 3, [&] { return there.run(parts); });
+  };
+  const int coarse = devices <= 2 ? 8 : 4;
+  std::vector<int> counts(devices, 0);
+  const auto visit = [&](const auto& self, std::size_t d, int left) -> void {
+    counts[d] = left;
+    if (d + 1 == devices) {
+      Parts parts;
+      for (int n : counts) parts.push_back(static_cast<double>(n) / coarse);
+      (void)time(parts);
+      return;
+    }
+    for (int n = 0; n <= left; ++n) counts[d] = n, self(self, d + 1, left - n);
+  };
+  visit(visit, 0, coarse);
+  const auto best = [&] {
+    return std::min_element(tried.begin(), tried.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  };
+  for (double step = 0.5 / coarse; step >= 1.0 / 32; step /= 2) {
+    const Parts around = best();
+    for (std::size_t from = 0; from < devices; ++from) {
+      for (std::size_t to = 0; to < devices; ++to) {
+        if (from == to || around[from] < step) continue;
+        Parts parts = around;
+        parts[from] -= step, parts[to] += step;
+        (void)time(parts);
+      }
+    }
+  }
+  return best();
+}
+
+std::vector<Row> measure(Context& context, const workloads::Workload& workload, const std::string& input) {
+  const bool quick = context.options.quick;
+  const auto& devices = context.machine.devices;
+  const workloads::Instance instance =
+      workloads::make(workload, quick ? workloads::Size::tiny : workloads::Size::normal, input, 1);
+  There there(context, context.machine, workload, instance);
+  // The variant that is best on the first device.
+  const core::Variant* variant = nullptr;
+  double least = 0;
+  for (const core::Variant& v : workload.variants) {
+    if (!there.use(v)) continue;
+    there.run(only(0, devices.size()));  // builds
+    const double time = least_of(2, [&] { return there.run(only(0, devices.size())); });
+    if (!variant || time < least) variant = &v, least = time;
+  }
+  if (!variant) throw Failed{{core::FailureKind::unsupported, "no variant covers all of it", ""}};
+  there.use(*variant);
+
+  const std::string prefix = workload.name + (workload.inputs.size() > 1 ? " " + input : "") + ": ";
+  std::vector<Case> cases;
+  Parts rates;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const Parts parts = only(d, devices.size());
+    there.run(parts);
+    rates.push_back(1 / least_of(3, [&] { return there.run(parts); }));
+    cases.push_back({prefix + alone_name + devices[d]->info().id, "ms", [&there, parts] { return there.run(parts); }});
+  }
+  const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
+  for (double& rate : rates) rate /= all;
+  cases.push_back({prefix + linear_name, "ms", [&] { return there.run(rates); }});
+  const Parts oracle = search_shares(there, devices.size(), quick);
+  cases.push_back({prefix + oracle_name + fmt::format(", {:.3g}", fmt::join(oracle, " ")), "ms",
+                   [&] { return there.run(oracle); }});
+  for (int i = 0; i < 12; ++i) there.run();  // finds out, and settles
+  const std::string shares = there.shares();
+  cases.push_back({prefix + ours_name + ", " + shares, "ms", [&] { return there.run(); }});
+
+  // Halves of a CPU against the CPU itself.
+  std::optional<device::Machine> whole_machine;
+  std::optional<There> whole;
+  const auto on_host = [](const auto& device) { return device->info().space == device::host_memory; };
+  if (devices.size() > 1 && std::all_of(devices.begin(), devices.end(), on_host)) {
+    core::Settings settings = context.settings;
+    settings.devices = "cpu";
+    whole_machine.emplace(device::open_machine(settings, [](const std::string& name) {
+      const char* value = std::getenv(name.c_str());
+      return value ? std::optional<std::string>(value) : std::nullopt;
+    }));
+    whole.emplace(context, *whole_machine, workload, instance);
+    whole->use(*variant);
+    for (int i = 0; i < 3; ++i) whole->run();
+    cases.push_back({prefix + whole_name, "ms", [&] { return whole->run(); }});
+  }
+  return context.interleave("", cases, quick ? 3 : 15);
+}
+
+std::vector<Row> planning(Context& context) {
+  decide::Job job{std::int64_t{1} << 26, 64, {}};
+  for (int w = 0; w < 4; ++w) {
+    decide::Worker& worker = job.workers.emplace_back();
+    worker.compute = predict::line(1e9 * (w + 1), 0.05);
+    worker.compute.fixed = 1e-5, worker.compute.ramps[0] = {1e5, 1e-10}, worker.compute.ramps[1] = {1e6, 1e-10};
+    worker.space = w, worker.in = 1e-10 * w, worker.tasks = 8;
+  }
+  std::vector<double> samples;
+  double sum = 0;
+  for (int i = 0; i < (context.options.quick ? 5 : 101); ++i) {
+    constexpr int calls = 20;
+    const auto begin = Clock::now();
+    for (int k = 0; k < calls; ++k) sum += decide::split(job).seconds;
+    samples.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / calls);
+  }
+  if (!(sum > 0)) throw Failed{{core::FailureKind::unsupported, "no plan", ""}};
+  return {summarise(plan_name + std::string(", a million groups on 4 devices"), "", "us", samples)};
+}
+
+std::vector<Shard> shards(Context& context) {
+  std::vector<Shard> out{{"plan", planning}};
+  if (context.machine.devices.size() < 2) return out;
+  for (const workloads::Workload* workload : workloads::all()) {
+    for (const std::string& input : workload->inputs)
+      out.push_back(
+          {workload->name + " " + input, [workload, input](Context& c) { return measure(c, *workload, input); }});
+  }
+  return out;
+}
+
+nlohmann::json summary(const std::vector<Row>& rows) {
+  struct Times {
+    double single = 0, ours = 0, oracle = 0, linear = 0, whole = 0;
+  };
+  std::map<std::string, Times> times;
+  nlohmann::json out;
+  for (const Row& row : rows) {
+    if (row.name.starts_with(plan_name)) out["plan_us"] = row.median;
+    const auto colon = row.name.find(": ");
+    if (colon == row.name.npos) continue;
+    Times& t = times[row.name.substr(0, colon)];
+    const std::string what = row.name.substr(colon + 2);
+    if (what.starts_with(alone_name)) t.single = t.single == 0 ? row.median : std::min(t.single, row.median);
+    if (what.starts_with(ours_name)) t.ours = row.median;
+    if (what.starts_with(oracle_name)) t.oracle = row.median;
+    if (what.starts_with(linear_name)) t.linear = row.median;
+    if (what.starts_with(whole_name)) t.whole = row.median;
+  }
+  double speedup = 0, efficiency = 0, linear = 0, worst = -100, whole = -100;
+  int count = 0;
+  for (const auto& [name, t] : times) {
+    if (t.ours == 0 || t.single == 0) continue;
+    ++count;
+    speedup += std::log(t.single / t.ours), linear += std::log(t.single / t.linear);
+    // The best that is known, whoever found it.
+    efficiency += std::min({t.oracle, t.single, t.ours}) / t.ours;
+    worst = std::max(worst, 100 * (t.ours / t.single - 1));
+    if (t.whole > 0) whole = std::max(whole, 100 * (t.ours / t.whole - 1));
+  }
+  if (count == 0) return out;
+  out["mean_speedup"] = std::exp(speedup / count), out["mean_linear_speedup"] = std::exp(linear / count);
+  out["mean_efficiency"] = efficiency / count, out["worst_vs_single_pct"] = worst;
+  if (whole > -100) out["worst_vs_undivided_cpu_pct"] = whole;
+  return out;
+}
+
+}  // namespace
+
+Suite split_suite() {
+  return {"split",
+          "one launch on all devices, against each alone and the best shares tried (HEDDLE_DEVICES says which)", shards,
+          summary};
+}
+
+}  // namespace heddle::bench
