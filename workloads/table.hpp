@@ -20,7 +20,9 @@ namespace heddle::workloads {
   X(spmv_jds)               \
   X(cutcp)                  \
   X(kmeans)                 \
-  X(particle_filter)
+  X(particle_filter)        \
+  X(aes_encrypt)            \
+  X(aes_decrypt)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

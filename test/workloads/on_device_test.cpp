@@ -133,6 +133,8 @@ const std::vector<Mutation> mutations = {
     {"particle_filter", "counting", "if (i < n)", ""},
     {"particle_filter", "local", "? cumulative[first + lane] : INFINITY", "? cumulative[first + lane] : 0.0f"},
     {"particle_filter", "coarse", "if (first + 64 * k < n)", ""},
+    {"aes_encrypt", "base", "if (i < blocks)", ""},
+    {"aes_decrypt", "base", "if (i < blocks)", ""},
 };
 
 TEST_P(EveryWorkload, ShowsThatAKernelLeavesItsBounds) {

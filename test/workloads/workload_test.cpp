@@ -220,8 +220,7 @@ TEST_P(EveryWorkload, RejectsOneWrongElement) {
           static_cast<float>(expected.tolerance.absolute + expected.tolerance.relative * std::abs(last));
       last = std::nextafter(last + 2 * allowed, INFINITY);
     } else {
-      ASSERT_EQ(actual.arguments[k].element, Element::i32);
-      ++actual.arguments[k].as<std::int32_t>().back();
+      actual.arguments[k].bytes.back() ^= std::byte{1};
     }
     const auto wrong = compare(workload(), expected, actual);
     ASSERT_TRUE(wrong.has_value()) << expected.arguments[k].name;
@@ -319,7 +318,8 @@ TEST_P(EveryWorkload, IsTheSameOnEveryMachine) {
       {"spmv_csr two_kinds", 0xba2dd24401f317e3},     {"spmv_jds diagonal", 0x2fffae122e391bbe},
       {"spmv_jds power_law", 0x7c0d517791e964a1},     {"spmv_jds random", 0x4231d4e3d6ac087d},
       {"stencil random", 0x91a3ed692ae3a516},         {"transpose random", 0xcfdae00d7d433502},
-      {"vector_add random", 0xa15f5e8e9ef0e6bb},
+      {"vector_add random", 0xa15f5e8e9ef0e6bb},      {"aes_encrypt random", 0x6607843c204915ee},
+      {"aes_decrypt random", 0x8fb39ae4603706e2},
   };
   const std::string name = workload().name + " " + GetParam().input;
   const auto known = hashes.find(name);
