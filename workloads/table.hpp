@@ -22,7 +22,9 @@ namespace heddle::workloads {
   X(kmeans)                 \
   X(particle_filter)        \
   X(aes_encrypt)            \
-  X(aes_decrypt)
+  X(aes_decrypt)            \
+  X(binomial_option)        \
+  X(box_muller)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

@@ -1,5 +1,9 @@
 // References of workloads from the SKMD paper's Table II, each against a property that does not come from its code,
 // and against published values or ones computed by hand.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
@@ -22,6 +26,10 @@ template <class T>
 std::span<T> values(Instance& instance, std::string_view name) {
   return argument(instance, name).as<T>();
 }
+
+std::span<float> floats(Instance& instance, std::string_view name) { return values<float>(instance, name); }
+
+std::int32_t& integer(Instance& instance, std::string_view name) { return values<std::int32_t>(instance, name)[0]; }
 
 // Replaces an array, whatever its size was.
 template <class T>
@@ -98,6 +106,106 @@ TEST(Aes, HasTheTablesAndKeysOfTheStandard) {
   const aes::RoundKeys keys = aes::round_keys(block("2b7e151628aed2a6abf7158809cf4f3c"));
   EXPECT_EQ(keys[4], 0x17fefaa0u);  // w4 and w43 of appendix A.1, whose words begin with the highest byte
   EXPECT_EQ(keys[43], 0xa60c63b6u);
+}
+
+// A rise to the double and a fall to the half, without interest: the probability of a rise is a third.
+TEST(BinomialOption, AgreesWithTreesComputedByHand) {
+  Instance instance = tiny("binomial_option");
+  floats(instance, "rate")[0] = 0;
+  floats(instance, "volatility")[0] = static_cast<float>(std::log(2));
+  for (const int steps : {1, 2}) {
+    integer(instance, "steps") = steps;
+    floats(instance, "price")[0] = 12;
+    floats(instance, "strike")[0] = 9;
+    floats(instance, "years")[0] = static_cast<float>(steps);
+    find("binomial_option").reference(instance);
+    // 15 at the upper leaf; or 39 and 3 at the upper two, which are 15 and 1 a step before.
+    EXPECT_NEAR(floats(instance, "call")[0], steps == 1 ? 5 : 17 / 3.0, 1e-5);
+  }
+}
+
+// What each leaf adds to the value of an option.
+std::vector<double> leaves_of(Instance& instance, std::size_t option) {
+  const int steps = integer(instance, "steps");
+  const double rate = floats(instance, "rate")[0], years = floats(instance, "years")[option];
+  const double spread = floats(instance, "volatility")[0] * std::sqrt(years / steps);
+  const double rise = (std::exp(rate * years / steps) - std::exp(-spread)) / (2 * std::sinh(spread));
+  std::vector<double> out;
+  for (int i = 0; i <= steps; ++i) {
+    const double ways = std::lgamma(steps + 1) - std::lgamma(i + 1) - std::lgamma(steps - i + 1);
+    const double end = floats(instance, "price")[option] * std::exp(spread * (2 * i - steps));
+    out.push_back(std::exp(ways + i * std::log(rise) + (steps - i) * std::log1p(-rise) - rate * years) *
+                  std::max(0.0, end - floats(instance, "strike")[option]));
+  }
+  return out;
+}
+
+TEST(BinomialOption, IsTheMeanOfTheBinomialDistribution) {
+  for (const int steps : {15, 200}) {
+    Instance instance = tiny("binomial_option");
+    integer(instance, "steps") = steps;
+    find("binomial_option").reference(instance);
+    const auto call = floats(instance, "call");
+    for (std::size_t o = 0; o < call.size(); ++o) {
+      const std::vector<double> leaves = leaves_of(instance, o);
+      ASSERT_NEAR(call[o], std::accumulate(leaves.begin(), leaves.end(), 0.0), 1e-5) << o;
+    }
+  }
+}
+
+TEST(BinomialOption, ShowsNearlyEveryLeafLeftOutOfATinyTree) {
+  Instance instance = tiny("binomial_option");
+  find("binomial_option").reference(instance);
+  const auto call = floats(instance, "call");
+  std::size_t paying = 0, shown = 0;
+  for (std::size_t o = 0; o < call.size(); ++o) {
+    for (const double leaf : leaves_of(instance, o)) {
+      paying += leaf > 0;
+      shown += leaf > 2 * (instance.tolerance.absolute + instance.tolerance.relative * call[o]);
+    }
+  }
+  EXPECT_GE(shown, paying * 95 / 100) << shown << " of " << paying;
+}
+
+TEST(BinomialOption, ComesCloseToATextbook) {  // Hull, "Options, Futures, and Other Derivatives": 4.76 by formula
+  Instance instance = tiny("binomial_option");
+  integer(instance, "steps") = 254;
+  floats(instance, "price")[0] = 42;
+  floats(instance, "strike")[0] = 40;
+  floats(instance, "years")[0] = 0.5f;
+  floats(instance, "rate")[0] = 0.1f;
+  floats(instance, "volatility")[0] = 0.2f;
+  find("binomial_option").reference(instance);
+  EXPECT_NEAR(floats(instance, "call")[0], 4.76, 0.015);
+}
+
+TEST(BoxMuller, AgreesWithValuesComputedByHand) {
+  Instance instance = tiny("box_muller");
+  const float unit = static_cast<float>(std::exp(-0.5)), two = static_cast<float>(std::exp(-2.0));
+  set<float>(instance, "uniform", {unit, 0.125f, two, 0.25f, two, 0.5f, 1, 0.3f});
+  set<float>(instance, "normal", std::vector<float>(8));
+  find("box_muller").reference(instance);
+  const double expected[] = {std::sqrt(0.5), std::sqrt(0.5), 0, 2, -2, 0, 0, 0};
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(floats(instance, "normal")[i], expected[i], 1e-6) << i;
+}
+
+TEST(BoxMuller, MakesNormalNumbers) {
+  Instance instance = tiny("box_muller");
+  find("box_muller").reference(instance);
+  const auto uniform_ones = floats(instance, "uniform"), normal = floats(instance, "normal");
+  double moment[5] = {0, 0, 0, 0, 0}, together = 0;
+  for (std::size_t i = 0; i < normal.size(); i += 2) {
+    ASSERT_GT(uniform_ones[i], 0);
+    ASSERT_LE(uniform_ones[i], 1);
+    const double x = normal[i], y = normal[i + 1];
+    ASSERT_NEAR(std::exp(-0.5 * (x * x + y * y)), uniform_ones[i], 1e-6);
+    together += x * y;
+    for (int k = 0; k < 5; ++k) moment[k] += std::pow(x, k) + std::pow(y, k);
+  }
+  // Five standard deviations: the variance of x^k is the moment of twice the order, less the square of its mean.
+  const double n = moment[0], mean[] = {1, 0, 1, 0, 3}, variance[] = {0, 1, 2, 15, 96};
+  for (int k = 1; k < 5; ++k) EXPECT_NEAR(moment[k] / n, mean[k], 5 * std::sqrt(variance[k] / n)) << k;
+  EXPECT_NEAR(together / (n / 2), 0, 5 / std::sqrt(n / 2));
 }
 
 }  // namespace

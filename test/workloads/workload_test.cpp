@@ -319,7 +319,8 @@ TEST_P(EveryWorkload, IsTheSameOnEveryMachine) {
       {"spmv_jds power_law", 0x7c0d517791e964a1},     {"spmv_jds random", 0x4231d4e3d6ac087d},
       {"stencil random", 0x91a3ed692ae3a516},         {"transpose random", 0xcfdae00d7d433502},
       {"vector_add random", 0xa15f5e8e9ef0e6bb},      {"aes_encrypt random", 0x6607843c204915ee},
-      {"aes_decrypt random", 0x8fb39ae4603706e2},
+      {"aes_decrypt random", 0x8fb39ae4603706e2},     {"binomial_option random", 0x7a44d2d92eb7b741},
+      {"box_muller random", 0x3a57b657ee46d0f5},
   };
   const std::string name = workload().name + " " + GetParam().input;
   const auto known = hashes.find(name);
