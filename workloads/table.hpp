@@ -24,7 +24,9 @@ namespace heddle::workloads {
   X(aes_encrypt)            \
   X(aes_decrypt)            \
   X(binomial_option)        \
-  X(box_muller)
+  X(box_muller)             \
+  X(fdtd3d)                 \
+  X(mandelbrot)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

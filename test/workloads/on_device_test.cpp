@@ -138,6 +138,8 @@ const std::vector<Mutation> mutations = {
     {"binomial_option", "base", "step > 0", "step > 1"},
     {"binomial_option", "serial", "if (option < n)", ""},
     {"box_muller", "base", "if (i < pairs)", ""},
+    {"fdtd3d", "base", "x < nx && y < ny && z < nz", "x < nx"},
+    {"mandelbrot", "base", "column < width && row < height", "column < width"},
 };
 
 TEST_P(EveryWorkload, ShowsThatAKernelLeavesItsBounds) {

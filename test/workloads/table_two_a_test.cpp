@@ -1,7 +1,8 @@
-// References of workloads from the SKMD paper's Table II, each against a property that does not come from its code,
-// and against published values or ones computed by hand.
+// References of workloads from the SKMD paper's Table II and of mandelbrot, each against a property that does not come
+// from its code, and against published values or ones computed by hand.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -206,6 +207,106 @@ TEST(BoxMuller, MakesNormalNumbers) {
   const double n = moment[0], mean[] = {1, 0, 1, 0, 3}, variance[] = {0, 1, 2, 15, 96};
   for (int k = 1; k < 5; ++k) EXPECT_NEAR(moment[k] / n, mean[k], 5 * std::sqrt(variance[k] / n)) << k;
   EXPECT_NEAR(together / (n / 2), 0, 5 / std::sqrt(n / 2));
+}
+
+TEST(Fdtd3d, OfAConstantFieldIsConstantInside) {
+  Instance instance = tiny("fdtd3d");
+  std::ranges::fill(floats(instance, "in"), 2.0f);
+  floats(instance, "weight0")[0] = 0.5f;
+  floats(instance, "weight1")[0] = 0.25f;
+  floats(instance, "weight2")[0] = 0.125f;
+  find("fdtd3d").reference(instance);
+  const int nx = integer(instance, "nx"), ny = integer(instance, "ny"), nz = integer(instance, "nz");
+  const auto out = floats(instance, "out");
+  const auto near_an_end = [](int i, int n) { return i < 2 || i >= n - 2; };
+  for (int z = 0; z < nz; ++z) {
+    for (int y = 0; y < ny; ++y) {
+      for (int x = 0; x < nx; ++x) {
+        const bool surface = near_an_end(x, nx) || near_an_end(y, ny) || near_an_end(z, nz);
+        // 2 (0.5 + 6 x 0.25 + 6 x 0.125)
+        ASSERT_EQ(out[x + nx * (y + ny * z)], surface ? 2.0f : 5.5f) << x << " " << y << " " << z;
+      }
+    }
+  }
+}
+
+TEST(Fdtd3d, SpreadsOnePointAlongTheAxes) {
+  Instance instance = tiny("fdtd3d");
+  const int nx = integer(instance, "nx"), ny = integer(instance, "ny");
+  const auto in = floats(instance, "in"), out = floats(instance, "out");
+  std::ranges::fill(in, 0.0f);
+  const int at = 6 + nx * (5 + ny * 4);
+  in[at] = 1;
+  find("fdtd3d").reference(instance);
+  EXPECT_EQ(out[at], floats(instance, "weight0")[0]);
+  for (const int step : {1, nx, nx * ny}) {
+    for (const int sign : {-1, 1}) {
+      EXPECT_EQ(out[at + sign * step], floats(instance, "weight1")[0]) << step;
+      EXPECT_EQ(out[at + sign * 2 * step], floats(instance, "weight2")[0]) << step;
+    }
+  }
+  EXPECT_EQ(std::ranges::count_if(out, [](float v) { return v != 0; }), 13);
+}
+
+constexpr std::int32_t one = 1 << 28;  // of mandelbrot's plane
+
+// Two rows of points 1 apart: from -2 to 1 on the real axis, and from -2 + i to 1 + i.
+TEST(Mandelbrot, AgreesWithTurnsCountedByHand) {
+  Instance instance = tiny("mandelbrot");
+  integer(instance, "left") = -2 * one;
+  integer(instance, "top") = 0;
+  integer(instance, "step") = one;
+  integer(instance, "limit") = 100;
+  integer(instance, "width") = 4;
+  integer(instance, "height") = 2;
+  set<std::int32_t>(instance, "turns", std::vector<std::int32_t>(8));
+  find("mandelbrot").reference(instance);
+  const auto turns = values<std::int32_t>(instance, "turns");
+  // -2, -1 and 0 stay; 1, 2, 5. Then -2 + i at once; -1 + i, -1 - i, -1 + 3 i; i, -1 + i, -i and so on; and 1 + i,
+  // 1 + 3 i.
+  EXPECT_EQ(std::vector<int>(turns.begin(), turns.end()), (std::vector<int>{100, 100, 100, 3, 1, 3, 100, 2}));
+}
+
+TEST(Mandelbrot, AgreesWithComplexNumbersWhereTheyLeaveSoonOrNever) {
+  Instance instance = tiny("mandelbrot");
+  find("mandelbrot").reference(instance);
+  const int width = integer(instance, "width"), height = integer(instance, "height"),
+            limit = integer(instance, "limit");
+  const auto turns = values<std::int32_t>(instance, "turns");
+  int soon = 0, never = 0;
+  for (int row = 0; row < height; ++row) {
+    for (int column = 0; column < width; ++column) {
+      const auto place = [&](const char* corner, int i) {
+        return (integer(instance, corner) + double{1} * integer(instance, "step") * i) / one;
+      };
+      const std::complex<double> c(place("left", column), place("top", row));
+      const int actual = turns[column + width * row];
+      // What is drawn to a fixed point or to a cycle of two by a factor clearly below one.
+      if (std::abs(1.0 - std::sqrt(1.0 - 4.0 * c)) < 0.95 || 4 * std::abs(c + 1.0) < 0.95) {
+        ASSERT_EQ(actual, limit) << c;
+        ++never;
+        continue;
+      }
+      std::complex<double> z = 0;
+      int expected = 0;
+      double nearest = 4;  // to the circle
+      while (expected < 12 && std::abs(z) <= 2) {
+        z = z * z + c;
+        nearest = std::min(nearest, std::abs(std::abs(z) - 2));
+        ++expected;
+      }
+      if (nearest < 1e-4) continue;  // too close to tell
+      if (std::abs(z) > 2) {
+        ASSERT_EQ(actual, expected) << c;
+        ++soon;
+      } else {
+        ASSERT_GT(actual, expected) << c;
+      }
+    }
+  }
+  EXPECT_GT(soon, width * height / 2);
+  EXPECT_GT(never, width * height / 10);
+  EXPECT_LT(soon + never, width * height);
 }
 
 }  // namespace

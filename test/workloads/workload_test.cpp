@@ -320,7 +320,8 @@ TEST_P(EveryWorkload, IsTheSameOnEveryMachine) {
       {"stencil random", 0x91a3ed692ae3a516},         {"transpose random", 0xcfdae00d7d433502},
       {"vector_add random", 0xa15f5e8e9ef0e6bb},      {"aes_encrypt random", 0x6607843c204915ee},
       {"aes_decrypt random", 0x8fb39ae4603706e2},     {"binomial_option random", 0x7a44d2d92eb7b741},
-      {"box_muller random", 0x3a57b657ee46d0f5},
+      {"box_muller random", 0x3a57b657ee46d0f5},      {"fdtd3d random", 0xc160e5c9963f1d9f},
+      {"mandelbrot random", 0x19b4989f03885772},
   };
   const std::string name = workload().name + " " + GetParam().input;
   const auto known = hashes.find(name);
