@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <set>
+#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -65,19 +68,23 @@ class There {
     return true;
   }
 
-  // Milliseconds from inputs on the host to results there. Without parts: as Heddle decides.
+  // Milliseconds from inputs on the host to results there. Without parts: as Heddle decides. Whoever has a part must
+  // have done something, and nobody else: devices that are still building have not.
   double run(const Parts& parts = {}) {
-    for (std::size_t i = 0; i < memories_.size(); ++i) {
-      if (!written_[i]) take(engine_.to_host(memories_[i], true));
+    for (int tries = 0; tries < 30; ++tries) {
+      const double time = run_once(parts);
+      if (parts.empty()) return time;
+      std::set<std::string> worked, meant;
+      for (const engine::SliceReport& s : engine_.report(*last_).slices) worked.insert(s.device);
+      for (std::size_t d = 0; d < parts.size(); ++d) {
+        if (parts[d] > 0) meant.insert(engine_.devices()[d]->info().id);
+      }
+      if (worked == meant) return time;
+      if (!last_->undivided.empty())
+        throw Failed{{core::FailureKind::unsupported, "cannot be cut: " + last_->undivided, ""}};
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    request_.wishes.parts = parts;
-    const auto begin = Clock::now();
-    last_ = engine_.submit(request_);
-    take(engine_.wait(last_));
-    for (std::size_t i = 0; i < memories_.size(); ++i) {
-      if (written_[i]) take(engine_.to_host(memories_[i], false));
-    }
-    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    return std::numeric_limits<double>::infinity();
   }
 
   // What each device did of the last launch.
@@ -92,6 +99,20 @@ class There {
   }
 
  private:
+  double run_once(const Parts& parts) {
+    for (std::size_t i = 0; i < memories_.size(); ++i) {
+      if (!written_[i]) take(engine_.to_host(memories_[i], true));
+    }
+    request_.wishes.parts = parts;
+    const auto begin = Clock::now();
+    last_ = engine_.submit(request_);
+    take(engine_.wait(last_));
+    for (std::size_t i = 0; i < memories_.size(); ++i) {
+      if (written_[i]) take(engine_.to_host(memories_[i], false));
+    }
+    return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  }
+
   engine::Options options(Context& context, device::Machine& machine) {
     engine::Options out{
         .analyse = [this](const auto& asked, const auto& forms) { return compiler_.analyse(asked, forms); }};

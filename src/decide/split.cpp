@@ -205,6 +205,7 @@ Shares split(const Job& job) {
   // From the other side, too: who begins with everything may stay with it.
   if (Shares other = descend(job, in_proportion(job).points); other.seconds < best.seconds) best = std::move(other);
 
+  if (job.begun) return best;
   // A split is for those whose times are known: the doubt of each counts by its part of the work.
   double doubt = 0;
   for (std::size_t w = 0; w < count; ++w) {

@@ -25,6 +25,7 @@ struct Job {
   std::int64_t points = 0;
   std::int64_t granule = 1;  // shares are multiples of it, but for one
   std::vector<Worker> workers;
+  bool begun = false;  // on several of them: what goes on so gains, however little that is
 };
 
 struct Shares {

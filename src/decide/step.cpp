@@ -179,6 +179,12 @@ std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
   return out;
 }
 
+// Looks do not count.
+bool begun_by_several(const State& s) {
+  return std::count_if(s.members.begin(), s.members.end(),
+                       [&](const Member& member) { return member.given > s.space.volume() / 512; }) > 1;
+}
+
 // Who takes part, with its share of the points. Those of whom nothing is known count as the average of the others in
 // their memory; elsewhere they get a look at the launch.
 std::vector<Share> shares(const State& s) {
@@ -204,7 +210,7 @@ std::vector<Share> shares(const State& s) {
   const auto knows = [&](const Share& share) { return s.members[share.member].known; };
   const auto joining = std::count_if(out.begin(), out.end(), joins);
   if (joining <= 1) return out;
-  Job job{s.space.volume(), 1, {}};
+  Job job{s.space.volume(), 1, {}, begun_by_several(s)};
   for (const Share& share : out) {
     if (joins(share) && knows(share)) job.workers.push_back(s.members[share.member].worker);
   }
@@ -267,6 +273,7 @@ std::int64_t task_of(const State& s, const Share& share, std::int64_t remaining)
 std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
   std::vector<Action> out;
   State now = s;
+  const bool begun = begun_by_several(s);
   const auto sharing = std::count_if(shares.begin(), shares.end(), [](const Share& share) { return !share.look; });
   // What belongs to nobody.
   for (const Member& member : s.members) {
@@ -284,7 +291,8 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
       if ((share.look && member.given > 0) || left_for(member).empty()) continue;
       // Of what is for whoever is free, nobody takes more than it can work on at once.
       const auto busy = static_cast<std::size_t>(std::accumulate(member.queued.begin(), member.queued.end(), 0));
-      const bool tail = !s.settled && sharing > 1 && static_cast<double>(member.given) >= safe_part(now, share);
+      const bool tail =
+          !s.settled && (sharing > 1 || begun) && static_cast<double>(member.given) >= safe_part(now, share);
       if (tail && busy >= (s.tasks > 1 ? std::max<std::size_t>(2, member.queued.size()) : 2)) continue;
       if (const int queued = member.queued[emptiest_queue(member)]; queued < least) least = queued, next = &share;
     }
@@ -294,7 +302,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
     std::int64_t points = (s.space.volume() + s.tasks - 1) / s.tasks;
     if (s.settled)
       points = (member.given + left.volume() + s.tasks - 1) / s.tasks;
-    else if (sharing > 1 || next->look)
+    else if (sharing > 1 || next->look || begun)
       points = task_of(now, *next, left.volume());
     if (member.selection && !member.selection->winner && goes_on(s, member))
       points = std::min(points, part_between(s, *member.selection));

@@ -208,6 +208,7 @@ class Engine {
   void end(const std::shared_ptr<Launch>& launch);
 
   // sharing.cpp
+  bool linked(std::size_t member) const;  // it is known how fast bytes come to its memory and back
   Launch::Copies copies_of(const Launch& launch, std::size_t member) const;
   void describe(const Launch& launch, std::size_t member, decide::Member& to) const;
   bool wants_time(const Slice& slice) const;

@@ -70,6 +70,7 @@ struct Plan {
 struct Cuts {
   std::vector<core::Box> boxes;  // per member; may be empty
   core::Index items{};
+  bool spread = false;  // as the program wished
   std::uint64_t generation = 0;
   int uneven = 0;  // launches since, in a row, that did not end together
 };

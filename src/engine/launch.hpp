@@ -189,12 +189,17 @@ class Launch {
   std::vector<Touch> whole;   // per argument, by whatever way
   // What this launch has shown of each member so far, and what it would have to copy for it.
   struct Seen {
-    double seconds = 0, expected = 0;  // of slices that have ended
+    double points = 0, seconds = 0, expected = 0;  // of slices that have ended
+  };
+  struct Observed {
+    std::size_t member, way;
+    predict::Observation what;
   };
   struct Copies {
     double first = 0, in = 0, back = 0;  // bytes for any part; and for each point of it, there and back
   };
   std::vector<Seen> seen;
+  std::vector<Observed> observed;                     // for later launches
   std::vector<std::int64_t> given;                    // points
   mutable std::vector<std::optional<Copies>> copies;  // looked at once
   std::vector<core::BoxSet> own;                      // parts as in launches before; none: it is not settled

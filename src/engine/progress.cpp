@@ -111,9 +111,9 @@ void Engine::run_held() {
 }
 
 Nanoseconds Engine::limit_of(const Slice& slice) const {
-  const double per_point = slice.launch->ways[slice.way].kernel->paces[slice.member].per_point;
-  if (per_point == 0) return 60 * options_.hang_limit;
-  const double expected = per_point * static_cast<double>(slice.box.volume());
+  const double rate = slice.launch->ways[slice.way].kernel->paces[slice.member].rate;
+  if (rate == 0) return 60 * options_.hang_limit;
+  const double expected = static_cast<double>(slice.box.volume()) / rate;
   return std::max(options_.hang_limit, Nanoseconds(static_cast<std::int64_t>(std::min(20e9 * expected, 1e18))));
 }
 

@@ -10,17 +10,18 @@ namespace heddle::engine {
 
 using device::host_memory;
 
-// Bytes that a device would need for parts of a launch, and bring back: however little it gets, and a point more.
+// Bytes that a device would need for parts of a launch, and bring back: however little it gets, and a point more. The
+// host's memory is where results are wanted.
 Launch::Copies Engine::copies_of(const Launch& launch, std::size_t m) const {
   Launch::Copies out;
   const Way& way = launch.ways.front();
   const int space = members_[m].device->info().space;
-  if (space == host_memory || !way.shape) return out;
+  if (!way.shape) return out;
   const auto lacks = [&](const std::vector<Touch>& touches) {
     std::pair<double, double> bytes{0, 0};
     for (const Slice::Use& use : uses_of(launch.arguments_of(way), touches)) {
       bytes.first += static_cast<double>(core::subtract(use.touch.needed(), use.memory->fresh(space)).size());
-      if (use.memory->host_reads) bytes.second += static_cast<double>(use.touch.written.size());
+      if (use.memory->host_reads && space != host_memory) bytes.second += static_cast<double>(use.touch.written.size());
     }
     return bytes;
   };
@@ -41,12 +42,13 @@ Launch::Copies Engine::copies_of(const Launch& launch, std::size_t m) const {
   return out;
 }
 
+bool Engine::linked(std::size_t m) const { return members_[m].link.in > 0 && members_[m].link.out > 0; }
+
 void Engine::describe(const Launch& launch, std::size_t m, decide::Member& to) const {
-  const Member& member = members_[m];
   decide::Worker& worker = to.worker;
-  worker.space = member.device->info().space;
+  worker.space = members_[m].device->info().space;
   worker.tasks = std::max(1, launch.tasks);
-  to.reachable = worker.space == host_memory || member.link.in > 0;
+  to.reachable = !launch.windowed[m] && (worker.space == host_memory || linked(m));
   if (members_.size() == 1) return;  // nobody to share with
 
   // By the variant that is best there.
@@ -60,47 +62,55 @@ void Engine::describe(const Launch& launch, std::size_t m, decide::Member& to) c
     to.known = true;
   }
   // This launch may differ from what others were like.
-  if (const Launch::Seen& seen = launch.seen[m]; seen.expected > 0) worker.compute *= seen.seconds / seen.expected;
+  const Launch::Seen& seen = launch.seen[m];
+  if (to.known && seen.expected > 0) worker.compute *= seen.seconds / seen.expected;
+  if (!to.known && seen.seconds > 0) worker.compute = predict::line(seen.points / seen.seconds, 0.3), to.known = true;
   to.given = launch.given[m];
-  if (worker.space != host_memory && member.link.in > 0) {
+  if (!all_on_host_ && to.reachable) {
     if (!launch.copies[m]) launch.copies[m] = copies_of(launch, m);
-    worker.first = launch.copies[m]->first / member.link.in;
-    worker.in = launch.copies[m]->in / member.link.in;
-    worker.out = launch.copies[m]->back / member.link.out;
+    Link link = members_[m].link;
+    // What the host lacks comes from a device, perhaps the one that is slowest at that.
+    for (std::size_t o = 0; worker.space == host_memory && o < members_.size(); ++o) {
+      if (linked(o)) link.in = link.in == 0 ? members_[o].link.out : std::min(link.in, members_[o].link.out);
+    }
+    const Launch::Copies& copies = *launch.copies[m];
+    if (link.in > 0) worker.first = copies.first / link.in, worker.in = copies.in / link.in;
+    if (link.out > 0) worker.out = copies.back / link.out;
   }
   if (!to.known) return;
   const double alone = decide::duration({launch.space.volume(), 1, {worker}}, {launch.space.volume()});
   to.least = static_cast<std::int64_t>(volume * std::min(1.0, core::seconds(options_.shortest_slice) / alone)) + 1;
 }
 
-// Whether the device's own clock is wanted for it, which costs a little.
+// Whether the device's own clock is wanted for it, which costs a little: at first, and now and then.
 bool Engine::wants_time(const Slice& slice) const {
-  const Member& member = members_[slice.member];
-  return members_.size() > 1 && member.link.in > 0 && member.device->info().space != host_memory &&
-         slice.launch->ways[slice.way].kernel->paces[slice.member].count() < 8;
+  return members_.size() > 1 && linked(slice.member) && !slice.windowed &&
+         members_[slice.member].device->info().space != host_memory &&
+         (slice.launch->ways[slice.way].kernel->paces[slice.member].count() < 8 || slices_started_ % 16 == 0);
 }
 
-// What a slice that has ended tells of its device.
+// What a slice that has ended tells of its device: at once for this launch, for others when it is over.
 void Engine::note_pace(const Slice& slice, Nanoseconds wall) {
   Launch& launch = *slice.launch;
   const Way& way = launch.ways[slice.way];
   Pace& pace = way.kernel->paces[slice.member];
   const auto points = static_cast<double>(slice.box.volume());
-  double seconds = core::seconds(wall);
-  const double now = std::max(seconds, 1e-9) / points;
-  pace.per_point = pace.per_point == 0 ? now : 0.7 * pace.per_point + 0.3 * now;
-  if (slice.first || slice.windowed || !way.shape) return;
-  // Where copies overlap with computing, only the device's clock tells one from the other.
-  if (members_[slice.member].device->info().space != host_memory) {
-    auto times = slice.events.back()->times();
-    if (!times || times->duration().count() == 0) return;
-    seconds = core::seconds(times->duration());
-  }
+  const double rate = points / std::max(1e-9, core::seconds(wall));
+  pace.rate = pace.rate == 0 ? rate : 0.7 * pace.rate + 0.3 * rate;
+  if (members_.size() == 1 || slice.first || slice.windowed || !way.shape) return;
+  // Where copies overlap with computing, only the device's clock tells one from the other; elsewhere it does not count
+  // how late the end was noticed.
+  const Member& member = members_[slice.member];
+  const bool on_host = member.device->info().space == host_memory;
+  if (!on_host && !((slice.timed || slice.probe) && member.timed)) return;
+  auto times = slice.events.back()->times();
+  double seconds = times ? core::seconds(times->duration()) : 0;
+  if (seconds <= 0 && on_host) seconds = core::seconds(wall);
   if (seconds <= 0) return;
   Launch::Seen& seen = launch.seen[slice.member];
-  if (pace.known() && members_.size() > 1)
-    seen.expected += pace.at(way.shape->variables)(points), seen.seconds += seconds;
-  pace.add({points, way.shape->variables, seconds});
+  seen.points += points, seen.seconds += seconds;
+  if (pace.known()) seen.expected += pace.at(way.shape->variables)(points);
+  launch.observed.push_back({slice.member, slice.way, {points, way.shape->variables, seconds}});
 }
 
 // Whether it is still to be found out who should take part in launches like this one.
@@ -152,7 +162,8 @@ void Engine::recall_cuts(Launch& launch) const {
   if (!wishes.parts.empty() && launch.undivided.empty())
     boxes = cut(launch, wishes.parts);
   else if (shape && shape->cuts && wishes.profiling == Profiling::once && wishes.tasks == 0 &&
-           shape->cuts->generation == generation_ && shape->cuts->items == launch.request.items)
+           shape->cuts->generation == generation_ && shape->cuts->items == launch.request.items &&
+           shape->cuts->spread == wishes.spread)
     boxes = shape->cuts->boxes;
   for (const core::Box& box : boxes) launch.own.push_back(box.empty() ? core::BoxSet() : core::BoxSet(box));
 }
@@ -160,6 +171,8 @@ void Engine::recall_cuts(Launch& launch) const {
 // After a launch on several devices: whether the next one alike gets the same parts. Then bytes stay where they are,
 // and only those at the edges of parts move.
 void Engine::settle_cuts(const Launch& launch) {
+  if (members_.size() == 1) return;
+  for (const Launch::Observed& one : launch.observed) launch.ways[one.way].kernel->paces[one.member].add(one.what);
   const auto& shape = launch.ways.front().shape;
   if (!shape || launch.failure || launch.report.retries > 0 || !launch.request.wishes.parts.empty()) return;
   std::vector<std::size_t> members;
@@ -173,6 +186,7 @@ void Engine::settle_cuts(const Launch& launch) {
   const double uneven = core::seconds(last - first) / core::seconds(last - *launch.began);
   constexpr double together = 0.1;
   if (!launch.own.empty()) {
+    if (!shape->cuts) return;  // another that ran beside it has ended uneven
     shape->cuts->uneven = uneven > 1.5 * together ? shape->cuts->uneven + 1 : 0;
     if (shape->cuts->uneven > 1) shape->cuts.reset();
     return;
@@ -182,15 +196,16 @@ void Engine::settle_cuts(const Launch& launch) {
   const auto sure = [&](std::size_t m) {
     return state.members[m].known && state.members[m].worker.compute.error < 0.2;
   };
-  if (uneven > together || !launch.timed_fairly || !launch.regions.empty() || launch.one_space || !facts ||
-      !core::uniform_work(*facts) || !std::all_of(members.begin(), members.end(), sure))
+  if (uneven > together || !launch.timed_fairly || !launch.regions.empty() || launch.divided_later ||
+      launch.one_space || !facts || !core::uniform_work(*facts) || !std::all_of(members.begin(), members.end(), sure))
     return;
   for (const Choice* choice : launch.choices) {
     if (choice && !choice->selection.winner) return;
   }
   std::vector<double> parts(launch.given.begin(), launch.given.end());
   std::vector<core::Box> boxes = cut(launch, parts);
-  if (!boxes.empty()) shape->cuts = Cuts{std::move(boxes), launch.request.items, generation_, 0};
+  if (!boxes.empty())
+    shape->cuts = Cuts{std::move(boxes), launch.request.items, launch.request.wishes.spread, generation_, 0};
 }
 
 }  // namespace heddle::engine

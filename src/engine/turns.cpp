@@ -128,6 +128,8 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
   const bool one = actions.size() == 1 && actions[0].box == launch.space &&
                    std::find(launch.excluded.begin(), launch.excluded.end(), true) == launch.excluded.end();
   if (!fresh || !one || actions[0].probe || undecided(launch, state, actions[0].member)) return actions;
+  // Another than the primary was chosen for where its bytes are, which may change.
+  if (actions[0].member != primary_ && !all_on_host_ && linked(primary_)) return actions;
   Choice* choice = launch.choices[actions[0].member];
   if (!choice || (choice->selection.winner && !launch.divided_later))
     plan = Plan{actions[0].member,    actions[0].variant, launch.ways.size(), choice,

@@ -132,7 +132,7 @@ TEST(Step, WhatOnlyOneCanDoGoesToWhoeverIsSurelyFaster) {
 }
 
 // Plays a launch out: who has something at work ends it after what its points really take, and is known by that.
-double play(State s, const std::function<double(std::size_t member, std::int64_t point)>& cost) {
+double play(State s, const std::function<double(std::size_t member, std::int64_t point)>& cost, double doubt = 0.1) {
   struct Slice {
     std::size_t member, queue;
     double begin, end, points;
@@ -156,7 +156,7 @@ double play(State s, const std::function<double(std::size_t member, std::int64_t
     Member& member = s.members[first->member];
     --member.queued[first->queue], --s.in_flight;
     busy[first->member] += first->end - first->begin, points[first->member] += first->points;
-    member.worker.compute = predict::line(points[first->member] / busy[first->member], 0.1);
+    member.worker.compute = predict::line(points[first->member] / busy[first->member], doubt);
     member.known = true;
     running.erase(first);
   }
@@ -182,6 +182,15 @@ TEST(Step, AllEndTogetherWhateverWasExpected) {
   for (std::int64_t p = 0; p < points; ++p) work += length(p);
   EXPECT_LT(play(s, [&](std::size_t m, std::int64_t p) { return length(p) * (m == 2 ? 5e-6 : 1e-5); }),
             1.4 * work / 4e5);
+  // Two equal ones, one of which meets easy points first, and looks twenty times as fast for a while.
+  State two = s;
+  two.members.pop_back();
+  double all = 0;
+  const auto hard = [](std::int64_t p) { return p < points / 16 ? 0.05 : 1.0; };
+  for (std::int64_t p = 0; p < points; ++p) all += hard(p);
+  EXPECT_LT(play(
+                two, [&](std::size_t, std::int64_t p) { return 1e-5 * hard(p); }, 0.5),
+            1.1 * all / 2e5);
   // Nothing is known of anybody.
   for (Member& m : s.members) m.known = false;
   EXPECT_LT(play(s, [](std::size_t m, std::int64_t) { return m == 2 ? 5e-6 : 1e-5; }), 1.25 * ideal);
@@ -287,6 +296,15 @@ TEST(Step, EveryPointIsGivenOnce) {
       one.reachable = random() % 2, one.least = 1 + random() % 50;
       one.worker.compute.error = static_cast<double>(random() % 10) / 10, one.worker.in = random() % 3 * 1e-7;
     }
+    if (random() % 3 == 0) {  // parts of their own, perhaps not all of it, and of some perhaps none
+      s.settled = true;
+      std::int64_t begin = 0;
+      for (Member& one : s.members) {
+        const std::int64_t end = std::min(s.space.end[1], begin + points[1] * static_cast<std::int64_t>(random() % 20));
+        if (end > begin) one.own.add({{0, begin, 0}, {s.space.end[0], end, 1}});
+        begin = end;
+      }
+    }
     core::BoxSet given;
     std::vector<Action> on_the_way;
     for (int turn = 0; turn < 10'000 && !(s.remaining.empty() && on_the_way.empty()); ++turn) {
@@ -294,6 +312,7 @@ TEST(Step, EveryPointIsGivenOnce) {
         EXPECT_TRUE(s.remaining.covers(a.box));
         EXPECT_EQ(core::align(a.box, s.footprints[0], s.space), a.box);
         s.remaining.remove(a.box);
+        for (Member& one : s.members) one.own.remove(a.box);
         const auto before = given.volume();
         given.add(a.box);
         ASSERT_EQ(given.volume(), before + a.box.volume());

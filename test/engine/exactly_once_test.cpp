@@ -73,7 +73,7 @@ void run_on_fakes(bool faults) {
   };
   const auto met = [](const Counts& counts) {
     return counts.windows > 1000 && counts.repeats > 10 && counts.divided > 8 && counts.apart > 4 &&
-           counts.prepared > 100 && counts.shared > 100 && counts.settled > 500;
+           counts.prepared > 100 && counts.shared > 100 && counts.told > 500;
   };
   const Counts counts = run_programs(count, run_one, met);
   EXPECT_TRUE(faults || counts.failed == 0);

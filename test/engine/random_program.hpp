@@ -27,11 +27,12 @@ struct Counts {
   std::int64_t prepared = 0;  // slices on prepared inputs
   std::int64_t shared = 0;    // launches on several devices although the program did not ask for that
   std::int64_t settled = 0;   // launches in parts as before
+  std::int64_t told = 0;      // and as the program said
 
   Counts& operator+=(const Counts& other) {
     launches += other.launches, failed += other.failed, retries += other.retries, slices += other.slices,
         windows += other.windows, repeats += other.repeats, divided += other.divided, apart += other.apart,
-        prepared += other.prepared, shared += other.shared, settled += other.settled;
+        prepared += other.prepared, shared += other.shared, settled += other.settled, told += other.told;
     return *this;
   }
 };
@@ -175,7 +176,8 @@ class Program {
       request.group = {group, 1, 1};
     }
     request.wishes.tasks = static_cast<int>(pick(7)), request.wishes.spread = pick(3) != 0;
-    for (std::size_t d = 0; pick(4) == 0 && d < place_.devices.size(); ++d)
+    const bool told = pick(4) == 0;
+    for (std::size_t d = 0; told && d < place_.devices.size(); ++d)
       request.wishes.parts.push_back(static_cast<double>(pick(4)));
     if (pool) {
       request.pool = pool, request.kernel = pool->variants.front().kernel;
@@ -251,7 +253,7 @@ class Program {
       std::set<std::string> devices;
       for (const SliceReport& slice : report.slices) devices.insert(slice.device);
       counts.shared += devices.size() > 1 && !launch->request.wishes.spread;
-      counts.settled += !launch->own.empty();
+      (launch->request.wishes.parts.empty() ? counts.settled : counts.told) += !launch->own.empty();
       if (status) {
         // Exactly once, by what the engine itself says.
         core::BoxSet done;
@@ -389,9 +391,9 @@ inline Counts run_programs(std::uint64_t count, const std::function<std::string(
   core::set_trace_sink(nullptr);
   fmt::print(
       "{} programs, {} launches in {} slices, {} with windows, {} slices ran again, {} launches failed, {} repeated "
-      "parts, {} divided, {} apart, {} slices on prepared inputs, {} shared, {} settled\n",
+      "parts, {} divided, {} apart, {} slices on prepared inputs, {} shared, {} settled, {} told\n",
       i, all.launches, all.slices, all.windows, all.retries, all.failed, all.repeats, all.divided, all.apart,
-      all.prepared, all.shared, all.settled);
+      all.prepared, all.shared, all.settled, all.told);
   EXPECT_TRUE(!met || limit == count || met(all));
   EXPECT_TRUE(count <= 1000 || all.failed * 4 < all.launches);  // most faults can be lived with
   return all;
