@@ -26,7 +26,9 @@ namespace heddle::workloads {
   X(binomial_option)        \
   X(box_muller)             \
   X(fdtd3d)                 \
-  X(mandelbrot)
+  X(mandelbrot)             \
+  X(histogram)              \
+  X(histogram_atomic)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

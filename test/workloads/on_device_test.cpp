@@ -140,6 +140,12 @@ const std::vector<Mutation> mutations = {
     {"box_muller", "base", "if (i < pairs)", ""},
     {"fdtd3d", "base", "x < nx && y < ny && z < nz", "x < nx"},
     {"mandelbrot", "base", "column < width && row < height", "column < width"},
+    {"histogram", "shared_bins", "if (i < n) ", ""},
+    {"histogram", "own_bins", "if (i < n) ", ""},
+    {"histogram", "serial", "int end = min(begin + 32768, n);", "int end = begin + 32768;"},
+    {"histogram_atomic", "base", "if (i < n) ", ""},
+    {"histogram_atomic", "local", "if (i < n) ", ""},
+    {"histogram_atomic", "serial", "int end = min(begin + 32768, n);", "int end = begin + 32768;"},
 };
 
 TEST_P(EveryWorkload, ShowsThatAKernelLeavesItsBounds) {

@@ -310,6 +310,7 @@ std::uint64_t hash_of(const Instance& instance) {
 TEST_P(EveryWorkload, IsTheSameOnEveryMachine) {
   const std::map<std::string, std::uint64_t> hashes = {
       {"black_scholes random", 0x89d4a6be925a92a0},   {"cutcp random", 0x4a720f3b394d035c},
+      {"histogram random", 0x33cd3275e83eb434},       {"histogram_atomic random", 0xcf1fca12699960ce},
       {"kmeans random", 0x13e0a60801b2c9e7},          {"nbody random", 0xda97c75549259f48},
       {"particle_filter random", 0x08f53a9f58cd8ede}, {"reduce random", 0xac461e5c809a0537},
       {"saxpy random", 0x75bb2ece2e2dd4c8},           {"sgemm random", 0xd4478ba64bd84dfa},
