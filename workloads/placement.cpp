@@ -34,6 +34,8 @@ const std::vector<Placed>& placements() {
       {"kmeans", "local", "centre", local},
       {"particle_filter", "base", "cumulative", global},
       {"particle_filter", "local", "cumulative", local},
+      {"median_filter", "base", "in", global},
+      {"median_filter", "tiled", "in", local},
   };
   return table;
 }

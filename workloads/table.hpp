@@ -28,7 +28,9 @@ namespace heddle::workloads {
   X(fdtd3d)                 \
   X(mandelbrot)             \
   X(histogram)              \
-  X(histogram_atomic)
+  X(histogram_atomic)       \
+  X(median_filter)          \
+  X(mersenne_twister)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

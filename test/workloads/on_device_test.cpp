@@ -146,6 +146,12 @@ const std::vector<Mutation> mutations = {
     {"histogram_atomic", "base", "if (i < n) ", ""},
     {"histogram_atomic", "local", "if (i < n) ", ""},
     {"histogram_atomic", "serial", "int end = min(begin + 32768, n);", "int end = begin + 32768;"},
+    {"median_filter", "base", "if (x < width && y < height)", "if (x < width)"},
+    {"median_filter", "tiled", "if (x < width && y < height)", "if (x < width)"},
+    {"median_filter", "coarse", "int end = min(y0 + 8, height);", "int end = y0 + 8;"},
+    {"mersenne_twister", "base", "if (g < generators)", ""},
+    {"mersenne_twister", "blocks", "if (first + k < numbers) ", ""},
+    {"mersenne_twister", "local", "if (g < generators)", ""},
 };
 
 TEST_P(EveryWorkload, ShowsThatAKernelLeavesItsBounds) {

@@ -1,4 +1,4 @@
-// The references of histogram to histogram_atomic, each against a property that does not come from its code, and
+// The references of histogram to mersenne_twister, each against a property that does not come from its code, and
 // against values computed by hand where properties are blind.
 #include <algorithm>
 #include <numeric>
@@ -23,6 +23,10 @@ Argument& argument(Instance& instance, std::string_view name) {
 
 std::span<std::uint32_t> unsigneds(Instance& instance, std::string_view name) {
   return argument(instance, name).as<std::uint32_t>();
+}
+
+std::span<std::int32_t> integers(Instance& instance, std::string_view name) {
+  return argument(instance, name).as<std::int32_t>();
 }
 
 Instance tiny(std::string_view name) {
@@ -92,6 +96,90 @@ TEST(HistogramAtomic, IsTheSumOfTheRowsOfHistogram) {
   const auto counts = unsigneds(rows, "counts");
   for (std::size_t i = 0; i < counts.size(); ++i) expected[i % 256] += counts[i];
   EXPECT_EQ(values_of<std::uint32_t>(all, "counts"), expected);
+}
+
+// Medians of 9 1 8 2 7 3 6 4 5, of the same from the other end of the bytes, of one that is different, and of three
+// values: 2 2 2 0 0 0 1 1 1.
+TEST(MedianFilter, AgreesWithAPixelComputedByHand) {
+  Instance instance = tiny("median_filter");
+  set<std::int32_t>(instance, "width", {3});
+  set<std::int32_t>(instance, "height", {3});
+  const std::vector<std::uint32_t> in = {0x0200f609, 0x0200fe01, 0x0200f708, 0x0000fd02, 0x00fff807,
+                                         0x0000fc03, 0x0100f906, 0x0100fb04, 0x0100fa05};
+  set(instance, "in", in);
+  set(instance, "out", std::vector<std::uint32_t>(9));
+  find("median_filter").reference(instance);
+  std::vector<std::uint32_t> expected = in;
+  expected[4] = 0x0100fa05;
+  EXPECT_EQ(values_of<std::uint32_t>(instance, "out"), expected);
+}
+
+TEST(MedianFilter, RemovesAPixelThatIsAlone) {
+  Instance instance = tiny("median_filter");
+  const int width = integers(instance, "width")[0];
+  const auto in = unsigneds(instance, "in"), out = unsigneds(instance, "out");
+  std::ranges::fill(in, 0x10203040u);
+  in[5 + width * 6] = 0xff00ff00;
+  in[0] = 7;  // on the border, which is copied
+  find("median_filter").reference(instance);
+  EXPECT_EQ(out[0], 7u);
+  EXPECT_EQ(std::ranges::count(out.subspan(1), 0x10203040u), static_cast<std::ptrdiff_t>(out.size()) - 1);
+}
+
+// What is below the median of an image is above that of its negative.
+TEST(MedianFilter, OfANegativeIsTheNegative) {
+  Instance image = tiny("median_filter");
+  Instance negative = image;
+  for (std::uint32_t& v : unsigneds(negative, "in")) v = ~v;
+  find("median_filter").reference(image);
+  find("median_filter").reference(negative);
+  EXPECT_NE(argument(image, "out").bytes, argument(image, "in").bytes);
+  const auto out = unsigneds(image, "out"), of_negative = unsigneds(negative, "out");
+  for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(of_negative[i], ~out[i]) << i;
+}
+
+// Neighbours on opposite sides are as far above as below, in each channel along another direction.
+TEST(MedianFilter, KeepsSlopes) {
+  Instance instance = tiny("median_filter");
+  const std::uint32_t width = integers(instance, "width")[0];
+  const auto in = unsigneds(instance, "in");
+  for (std::uint32_t i = 0; i < in.size(); ++i) {
+    const std::uint32_t x = i % width, y = i / width;
+    in[i] = x | (y << 8) | ((x + y) << 16) | ((255 - x) << 24);
+  }
+  find("median_filter").reference(instance);
+  EXPECT_EQ(argument(instance, "out").bytes, argument(instance, "in").bytes);
+}
+
+template <std::uint32_t row, std::uint32_t mask_b, std::uint32_t mask_c>
+void expect_standard_twister(std::uint32_t with_seed) {
+  constexpr std::size_t generators = 3, numbers = 200;
+  Instance instance = tiny("mersenne_twister");
+  set<std::int32_t>(instance, "generators", {generators});
+  set<std::int32_t>(instance, "numbers", {numbers});
+  set<std::uint32_t>(instance, "parameter", {1, 2, 3, 4, row, mask_b, mask_c, with_seed, 5, 6, 7, 8});
+  set(instance, "out", std::vector<std::uint32_t>(generators * numbers));
+  find("mersenne_twister").reference(instance);
+  std::mersenne_twister_engine<std::uint32_t, 32, 19, 9, 1, row, 12, 0xffffffff, 7, mask_b, 15, mask_c, 18, 1812433253>
+      standard(with_seed);
+  const auto out = unsigneds(instance, "out");
+  for (std::size_t i = 0; i < numbers; ++i) ASSERT_EQ(out[i * generators + 1], standard()) << i;
+}
+
+TEST(MersenneTwister, IsTheOneOfTheStandardLibrary) {
+  expect_standard_twister<0xb9deb9f9, 0x55edfe80, 0xf7d00000>(1);
+  expect_standard_twister<0xfe1e5aa6, 0xd777fb80, 0xff788000>(4711);
+  expect_standard_twister<0x80000000, 0, 0>(0xffffffff);
+}
+
+TEST(MersenneTwister, HasGeneratorsThatDoNotKnowOfEachOther) {
+  Instance expected = tiny("mersenne_twister");
+  Instance actual = expected;
+  find("mersenne_twister").reference(expected);
+  for (std::size_t p : {0u, 1u, 2u, 3u}) unsigneds(actual, "parameter")[4 * 7 + p] ^= 0x00100000;
+  find("mersenne_twister").reference(actual);
+  const auto want = unsigneds(expected, "out"), got = unsigneds(actual, "out");
+  for (std::size_t i = 0; i < want.size(); ++i) ASSERT_EQ(want[i] == got[i], i % 301 != 7) << i;
 }
 
 }  // namespace
