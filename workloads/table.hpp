@@ -30,7 +30,9 @@ namespace heddle::workloads {
   X(histogram)              \
   X(histogram_atomic)       \
   X(median_filter)          \
-  X(mersenne_twister)
+  X(mersenne_twister)       \
+  X(scan_large_arrays)      \
+  X(bfs)
 
 #define DECLARE(name) extern const Workload name;
 HEDDLE_WORKLOADS(DECLARE)

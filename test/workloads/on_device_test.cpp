@@ -152,6 +152,12 @@ const std::vector<Mutation> mutations = {
     {"mersenne_twister", "base", "if (g < generators)", ""},
     {"mersenne_twister", "blocks", "if (first + k < numbers) ", ""},
     {"mersenne_twister", "local", "if (g < generators)", ""},
+    {"scan_large_arrays", "tree", "if (i < n) ", ""},
+    {"scan_large_arrays", "tree", "i < n ? in[i] : 0.0f", "in[i]"},
+    {"scan_large_arrays", "serial", "int end = min(begin + 1024, n);", "int end = begin + 1024;"},
+    {"bfs", "base", "if (v < n)", ""},
+    {"bfs", "whole_rows", "if (v < n)", ""},
+    {"bfs", "vector_8", "lane == 0 && v < n", "lane == 0"},
 };
 
 TEST_P(EveryWorkload, ShowsThatAKernelLeavesItsBounds) {

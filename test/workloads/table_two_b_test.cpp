@@ -1,5 +1,5 @@
-// The references of histogram to mersenne_twister, each against a property that does not come from its code, and
-// against values computed by hand where properties are blind.
+// The references of histogram to bfs, each against a property that does not come from its code, and against values
+// computed by hand where properties are blind.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -28,6 +28,8 @@ std::span<std::uint32_t> unsigneds(Instance& instance, std::string_view name) {
 std::span<std::int32_t> integers(Instance& instance, std::string_view name) {
   return argument(instance, name).as<std::int32_t>();
 }
+
+std::span<float> floats(Instance& instance, std::string_view name) { return argument(instance, name).as<float>(); }
 
 Instance tiny(std::string_view name) {
   const Workload& w = find(name);
@@ -180,6 +182,98 @@ TEST(MersenneTwister, HasGeneratorsThatDoNotKnowOfEachOther) {
   find("mersenne_twister").reference(actual);
   const auto want = unsigneds(expected, "out"), got = unsigneds(actual, "out");
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_EQ(want[i] == got[i], i % 301 != 7) << i;
+}
+
+TEST(ScanLargeArrays, AgreesWithSumsComputedByHand) {
+  Instance instance = tiny("scan_large_arrays");
+  std::vector<float> in(1'027, 1), expected(1'027);
+  in[1'024] = 0.5f, in[1'025] = 4, in[1'026] = 2;  // the next block
+  std::iota(expected.begin(), expected.begin() + 1'024, 0.0f);
+  expected[1'024] = 0, expected[1'025] = 0.5f, expected[1'026] = 4.5f;
+  set(instance, "in", in);
+  set(instance, "out", std::vector<float>(1'027));
+  set(instance, "totals", std::vector<float>(2));
+  find("scan_large_arrays").reference(instance);
+  EXPECT_EQ(values_of<float>(instance, "out"), expected);
+  EXPECT_EQ(values_of<float>(instance, "totals"), (std::vector<float>{1'024, 6.5f}));
+}
+
+TEST(ScanLargeArrays, HasTheTotalsOfReduceAndGrowsByEachElement) {
+  Instance instance = tiny("scan_large_arrays"), sums = tiny("reduce");
+  argument(sums, "in").bytes = argument(instance, "in").bytes;
+  find("scan_large_arrays").reference(instance);
+  find("reduce").reference(sums);
+  EXPECT_EQ(values_of<float>(instance, "totals"), values_of<float>(sums, "partial"));
+  const auto in = floats(instance, "in"), out = floats(instance, "out"), totals = floats(instance, "totals");
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const bool last = i % 1'024 == 1'023 || i + 1 == in.size();
+    ASSERT_NEAR(double{last ? totals[i / 1'024] : out[i + 1]} - out[i], in[i], 1e-3) << i;
+    if (i % 1'024 == 0) {
+      ASSERT_EQ(out[i], 0) << i;
+    }
+  }
+}
+
+TEST(ScanLargeArrays, ShowsEveryMissingTerm) {
+  Instance instance = tiny("scan_large_arrays");
+  // The least of all in the longest sum, against the tolerance and what rounding may add to it.
+  EXPECT_GT(*std::ranges::min_element(floats(instance, "in")), 2 * instance.tolerance.relative * 1'024 * 1.1);
+}
+
+// 0 -> 1, 2; 1 -> 3; 2 -> 3, 4; 4 -> 5; 6 -> 2. Those that were found last are 1 and 2.
+TEST(Bfs, AgreesWithAStepDoneByHand) {
+  Instance instance = tiny("bfs");
+  set<std::int32_t>(instance, "row_start", {0, 0, 1, 3, 5, 6, 7, 7});
+  set<std::int32_t>(instance, "column", {0, 0, 6, 1, 2, 2, 4});
+  set<std::int32_t>(instance, "level_in", {0, 1, 1, -1, -1, -1, -1});
+  set<std::int32_t>(instance, "level_out", std::vector<std::int32_t>(7, 9));
+  set<std::int32_t>(instance, "depth", {1});
+  set<std::int32_t>(instance, "n", {7});
+  find("bfs").reference(instance);
+  EXPECT_EQ(values_of<std::int32_t>(instance, "level_out"), (std::vector<std::int32_t>{0, 1, 1, 2, 2, -1, -1}));
+}
+
+// The other way round: who was found last tells all to whom an edge leads.
+TEST(Bfs, FindsWhatPushingFinds) {
+  Instance instance = tiny("bfs");
+  find("bfs").reference(instance);
+  const auto row_start = integers(instance, "row_start"), column = integers(instance, "column");
+  const std::int32_t depth = integers(instance, "depth")[0];
+  std::vector<std::pair<std::int32_t, std::int32_t>> edges;  // from, to
+  for (std::size_t v = 0; v + 1 < row_start.size(); ++v) {
+    for (std::int32_t i = row_start[v]; i < row_start[v + 1]; ++i)
+      edges.emplace_back(column[i], static_cast<std::int32_t>(v));
+  }
+  std::ranges::sort(edges);
+  std::vector<std::int32_t> expected = values_of<std::int32_t>(instance, "level_in");
+  for (const auto& [from, to] : edges) {
+    if (integers(instance, "level_in")[from] == depth && expected[to] < 0) expected[to] = depth + 1;
+  }
+  EXPECT_EQ(values_of<std::int32_t>(instance, "level_out"), expected);
+}
+
+TEST(Bfs, IsTheStepOfASearchThatFindsTheMost) {
+  for (Size size : {Size::tiny, Size::normal}) {
+    Instance instance = make(find("bfs"), size, "power_law", seed);
+    const auto given = values_of<std::int32_t>(instance, "level_in");
+    const std::int32_t given_depth = integers(instance, "depth")[0];
+    ASSERT_EQ(std::ranges::count(given, 0), 1);
+    for (std::int32_t& level : integers(instance, "level_in")) level = level == 0 ? 0 : -1;
+    std::vector<std::ptrdiff_t> found;
+    do {  // the whole search, from its first vertex on
+      const auto depth = static_cast<std::int32_t>(found.size());
+      if (depth == given_depth) {
+        EXPECT_EQ(values_of<std::int32_t>(instance, "level_in"), given);
+      }
+      integers(instance, "depth")[0] = depth;
+      find("bfs").reference(instance);
+      found.push_back(std::ranges::count(integers(instance, "level_out"), depth + 1));
+      argument(instance, "level_in").bytes = argument(instance, "level_out").bytes;
+    } while (found.back() > 0);
+    ASSERT_LT(static_cast<std::size_t>(given_depth), found.size());
+    EXPECT_EQ(found[given_depth], *std::ranges::max_element(found));
+    EXPECT_GT(found[given_depth], static_cast<std::ptrdiff_t>(given.size()) / 4);
+  }
 }
 
 }  // namespace
