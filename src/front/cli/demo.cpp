@@ -147,7 +147,7 @@ int demonstrate(const Choice& choice, device::Machine& machine, const MeasuredFa
   if (chosen.empty()) chosen = workloads::all();
   int failures = 0, runs = 0;
   Remembered remembered;
-  std::cout << fmt::format("{:<15} {:<11} {:<17} {:<8} {:>10} {:>12}  {}\n", "workload", "input", "variant", "device",
+  std::cout << fmt::format("{:<17} {:<11} {:<17} {:<8} {:>10} {:>12}  {}\n", "workload", "input", "variant", "device",
                            "whole ms", fmt::format("{} slices", choice.slices), "result");
   for (const workloads::Workload* w : chosen) {
     for (const std::string& input : w->inputs) {
@@ -158,7 +158,7 @@ int demonstrate(const Choice& choice, device::Machine& machine, const MeasuredFa
         device::Device* d = machine.devices[i].get();
         auto there = workloads::OnDevice::open(*d, *w, instance);
         if (!there) {
-          std::cout << fmt::format("{:<15} {:<11} {:<17} {:<8} {}\n", w->name, input, "", d->info().id,
+          std::cout << fmt::format("{:<17} {:<11} {:<17} {:<8} {}\n", w->name, input, "", d->info().id,
                                    there.failure().what);
           ++failures, ++runs;
           continue;
@@ -169,7 +169,7 @@ int demonstrate(const Choice& choice, device::Machine& machine, const MeasuredFa
           const std::string sliced =
               run_checked(**there, workloads::pieces(*w, v, instance.space, choice.slices), expected, wrong);
           const char* result = !wrong.empty() ? "WRONG" : whole == "-" && sliced == "-" ? "does not fit" : "right";
-          std::cout << fmt::format("{:<15} {:<11} {:<17} {:<8} {:>10} {:>12}  {}\n", w->name, input,
+          std::cout << fmt::format("{:<17} {:<11} {:<17} {:<8} {:>10} {:>12}  {}\n", w->name, input,
                                    w->variants[v].name, d->info().id, whole, sliced, result)
                     << std::flush;
           for (const std::string& line : wrong) std::cout << "    " << line << "\n";
