@@ -263,10 +263,12 @@ std::int64_t task_of(const State& s, const Share& share, std::int64_t remaining)
   if (!member.known) return std::min(most, static_cast<std::int64_t>(std::ceil(safe)));
   // A part that waits in a queue is given away: at first that is one of the safe ones.
   const int tasks = std::max(s.tasks, safe < part ? 2 : 1);
-  double points = static_cast<double>(remaining) * share.part / (s.uniform ? 2 : 8);
-  if (left > 0) points = std::min(left, safe / tasks);
-  const auto out = std::max(static_cast<std::int64_t>(std::ceil(points)), left > 0 ? 1 : member.least);
-  return std::min(most, remaining - out < member.least / 2 ? remaining : out);
+  if (left > 0) return std::min(most, static_cast<std::int64_t>(std::ceil(std::min(left, safe / tasks))));
+  // What is hardly worth starting goes in one piece; more than that, nobody takes all of.
+  if (remaining <= member.least) return std::min(most, remaining);
+  const double fair = static_cast<double>(remaining) * share.part;
+  const double points = std::max(fair / (s.uniform ? 2 : 8), std::min(fair, static_cast<double>(member.least)));
+  return std::min(most, static_cast<std::int64_t>(std::ceil(points)));
 }
 
 // Tasks to whoever has room, the emptiest queues first.

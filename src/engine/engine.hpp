@@ -208,6 +208,8 @@ class Engine {
   void end(const std::shared_ptr<Launch>& launch);
 
   // sharing.cpp
+  Pace& pace_of(const Way& way, std::size_t member) const;
+  void learn_paces(const Launch& launch) const;
   bool linked(std::size_t member) const;  // it is known how fast bytes come to its memory and back
   Launch::Copies copies_of(const Launch& launch, std::size_t member) const;
   void describe(const Launch& launch, std::size_t member, decide::Member& to) const;

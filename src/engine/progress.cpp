@@ -111,7 +111,7 @@ void Engine::run_held() {
 }
 
 Nanoseconds Engine::limit_of(const Slice& slice) const {
-  const double rate = slice.launch->ways[slice.way].kernel->paces[slice.member].rate;
+  const double rate = pace_of(slice.launch->ways[slice.way], slice.member).rate;
   if (rate == 0) return 60 * options_.hang_limit;
   const double expected = static_cast<double>(slice.box.volume()) / rate;
   return std::max(options_.hang_limit, Nanoseconds(static_cast<std::int64_t>(std::min(20e9 * expected, 1e18))));

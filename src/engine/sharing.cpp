@@ -42,6 +42,30 @@ Launch::Copies Engine::copies_of(const Launch& launch, std::size_t m) const {
   return out;
 }
 
+// Equal parts of one device are as fast as each other.
+Pace& Engine::pace_of(const Way& way, std::size_t m) const {
+  std::size_t twin = 0;
+  while (members_[twin].device->info().fingerprint != members_[m].device->info().fingerprint) ++twin;
+  return way.kernel->paces[twin];
+}
+
+// What a launch that is over tells later ones. Where the work of points differs, parts tell little, and only all that a
+// device did is taken for a sample.
+void Engine::learn_paces(const Launch& launch) const {
+  const core::KernelFacts* facts = launch.ways.front().kernel->facts();
+  std::vector<Launch::Observed> all;
+  for (const Launch::Observed& one : launch.observed) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const Launch::Observed& other) {
+      return other.member == one.member && other.way == one.way;
+    });
+    if (same == all.end() || (facts && core::uniform_work(*facts)))
+      all.push_back(one);
+    else
+      same->what.points += one.what.points, same->what.seconds += one.what.seconds;
+  }
+  for (const Launch::Observed& one : all) pace_of(launch.ways[one.way], one.member).add(one.what);
+}
+
 bool Engine::linked(std::size_t m) const { return members_[m].link.in > 0 && members_[m].link.out > 0; }
 
 void Engine::describe(const Launch& launch, std::size_t m, decide::Member& to) const {
@@ -55,7 +79,7 @@ void Engine::describe(const Launch& launch, std::size_t m, decide::Member& to) c
   const auto volume = static_cast<double>(launch.space.volume());
   for (std::size_t w = 0; w < launch.ways.size(); ++w) {
     const Way& way = launch.ways[w];
-    const Pace& pace = way.kernel->paces[m];
+    const Pace& pace = pace_of(way, m);
     if (!pace.known() || !way.shape || !to.can[w]) continue;
     const predict::Curve curve = pace.at(way.shape->variables);
     if (!to.known || curve(volume) < worker.compute(volume)) worker.compute = curve;
@@ -86,14 +110,14 @@ void Engine::describe(const Launch& launch, std::size_t m, decide::Member& to) c
 bool Engine::wants_time(const Slice& slice) const {
   return members_.size() > 1 && linked(slice.member) && !slice.windowed &&
          members_[slice.member].device->info().space != host_memory &&
-         (slice.launch->ways[slice.way].kernel->paces[slice.member].count() < 8 || slices_started_ % 16 == 0);
+         (pace_of(slice.launch->ways[slice.way], slice.member).count() < 8 || slices_started_ % 16 == 0);
 }
 
 // What a slice that has ended tells of its device: at once for this launch, for others when it is over.
 void Engine::note_pace(const Slice& slice, Nanoseconds wall) {
   Launch& launch = *slice.launch;
   const Way& way = launch.ways[slice.way];
-  Pace& pace = way.kernel->paces[slice.member];
+  Pace& pace = pace_of(way, slice.member);
   const auto points = static_cast<double>(slice.box.volume());
   const double rate = points / std::max(1e-9, core::seconds(wall));
   pace.rate = pace.rate == 0 ? rate : 0.7 * pace.rate + 0.3 * rate;
@@ -172,7 +196,7 @@ void Engine::recall_cuts(Launch& launch) const {
 // and only those at the edges of parts move.
 void Engine::settle_cuts(const Launch& launch) {
   if (members_.size() == 1) return;
-  for (const Launch::Observed& one : launch.observed) launch.ways[one.way].kernel->paces[one.member].add(one.what);
+  learn_paces(launch);
   const auto& shape = launch.ways.front().shape;
   if (!shape || launch.failure || launch.report.retries > 0 || !launch.request.wishes.parts.empty()) return;
   std::vector<std::size_t> members;

@@ -86,7 +86,7 @@ TEST(Step, SharesFollowTheRates) {
   EXPECT_EQ(boxes_of(step(s)), (Boxes{{0, from_to(0, 600)}, {1, from_to(600, 900)}}));
   for (Member& m : s.members) m.least = 50;
   EXPECT_EQ(boxes_of(step(s)),
-            (Boxes{{0, from_to(0, 270)}, {1, from_to(270, 570)}, {0, from_to(570, 840)}, {1, from_to(840, 900)}}));
+            (Boxes{{0, from_to(0, 270)}, {1, from_to(270, 570)}, {0, from_to(570, 840)}, {1, from_to(840, 860)}}));
   s.members[1] = member(1, 0);  // counts as the others do, and has to show it
   s.members[0].least = 1;
   EXPECT_EQ(boxes_of(step(s))[1], (std::pair<std::size_t, core::Box>{1, from_to(210, 270)}));
