@@ -85,9 +85,11 @@ void Engine::describe(const Launch& launch, std::size_t m, decide::Member& to) c
     if (!to.known || curve(volume) < worker.compute(volume)) worker.compute = curve;
     to.known = true;
   }
-  // This launch may differ from what others were like.
+  // This launch may differ from what others were like; but where points differ, it is the points that were met.
   const Launch::Seen& seen = launch.seen[m];
-  if (to.known && seen.expected > 0) worker.compute *= seen.seconds / seen.expected;
+  const core::KernelFacts* facts = launch.ways.front().kernel->facts();
+  const bool uniform = facts && core::uniform_work(*facts);
+  if (to.known && uniform && seen.expected > 0) worker.compute *= seen.seconds / seen.expected;
   if (!to.known && seen.seconds > 0) worker.compute = predict::line(seen.points / seen.seconds, 0.3), to.known = true;
   to.given = launch.given[m];
   if (!all_on_host_ && to.reachable) {
