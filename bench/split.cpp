@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bench/plain.hpp"
 #include "bench/suites.hpp"
 #include "core/median.hpp"
 #include "device/facts.hpp"
@@ -38,11 +39,9 @@ std::vector<device::Device*> all_of(const device::Machine& machine) {
 // An engine on several devices, with one variant of a workload in its memory.
 class There {
  public:
-  There(Context& context, device::Machine& machine, const workloads::Workload& workload,
-        const workloads::Instance& instance)
+  There(Context& context, device::Machine& machine, const workloads::Instance& instance)
       : compiler_(kernel::options_of(context.settings)),
         engine_(all_of(machine), options(context, machine)),
-        workload_(workload),
         instance_(instance) {
     for (const workloads::Argument& a : instance.arguments) {
       if (a.scalar) {
@@ -127,7 +126,6 @@ class There {
 
   kernel::Compiler compiler_;
   engine::Engine engine_;
-  const workloads::Workload& workload_;
   const workloads::Instance& instance_;
   std::vector<std::shared_ptr<engine::Memory>> memories_;
   std::vector<bool> written_;  // per memory
@@ -193,7 +191,7 @@ std::vector<Row> measure(Context& context, const workloads::Workload& workload, 
   const auto& devices = context.machine.devices;
   const workloads::Instance instance =
       workloads::make(workload, quick ? workloads::Size::tiny : workloads::Size::normal, input, 1);
-  There there(context, context.machine, workload, instance);
+  There there(context, context.machine, instance);
   // The variant that is best on the first device.
   const core::Variant* variant = nullptr;
   double least = 0;
@@ -232,11 +230,8 @@ std::vector<Row> measure(Context& context, const workloads::Workload& workload, 
   if (devices.size() > 1 && std::all_of(devices.begin(), devices.end(), on_host)) {
     core::Settings settings = context.settings;
     settings.devices = "cpu";
-    whole_machine.emplace(device::open_machine(settings, [](const std::string& name) {
-      const char* value = std::getenv(name.c_str());
-      return value ? std::optional<std::string>(value) : std::nullopt;
-    }));
-    whole.emplace(context, *whole_machine, workload, instance);
+    whole_machine.emplace(device::open_machine(settings, from_environment));
+    whole.emplace(context, *whole_machine, instance);
     whole->use(*variant);
     for (int i = 0; i < 3; ++i) whole->run();
     cases.push_back({prefix + whole_name, "ms", [&] { return whole->run(); }});

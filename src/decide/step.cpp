@@ -7,15 +7,14 @@
 
 namespace heddle::decide {
 
+bool together(const Member& a, const Member& b) {
+  return a.worker.space == b.worker.space || (a.reachable && b.reachable);
+}
+
 namespace {
 
 double alone(const State& s, const Member& member) {
   return duration({s.space.volume(), 1, {member.worker}}, {s.space.volume()});
-}
-
-// Whether it is known what it costs that both work on one launch.
-bool together(const Member& a, const Member& b) {
-  return a.worker.space == b.worker.space || (a.reachable && b.reachable);
 }
 
 // The member for work that only one can do: the primary, or whoever else is ready; another where it is surely faster.

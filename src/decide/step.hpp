@@ -35,6 +35,9 @@ struct Member {
   std::int64_t least = 1;                // points of a part that is worth starting by itself
 };
 
+// Whether it is known what it costs that both work on one launch.
+bool together(const Member& a, const Member& b);
+
 struct State {
   std::uint64_t launch = 0;  // its number
   core::Box space;           // of the launch

@@ -146,8 +146,7 @@ bool Engine::undecided(const Launch& launch, const decide::State& state, std::si
   if (first.known && 4 * first.least >= launch.space.volume()) return false;  // whoever it is, it is short
   bool others = false, unknown = false;
   for (const decide::Member& m : state.members) {
-    const bool beside = m.worker.space == first.worker.space;
-    if (!m.ready || (!beside && !(m.reachable && first.reachable))) continue;
+    if (!m.ready || !decide::together(first, m)) continue;
     others |= &m != &first, unknown |= !m.known;
   }
   return others && unknown;

@@ -71,9 +71,10 @@ void run_on_fakes(bool faults) {
     all += program.counts;
     return program.story();
   };
+  constexpr std::int64_t many = count / 360;
   const auto met = [](const Counts& counts) {
-    return counts.windows > 1000 && counts.repeats > 10 && counts.divided > 8 && counts.apart > 4 &&
-           counts.prepared > 100 && counts.shared > 100 && counts.told > 500;
+    return counts.windows > 1000 && counts.repeats > 10 && counts.divided > many && counts.apart > many / 5 &&
+           counts.prepared > many && counts.shared > 100 && counts.told > 500;
   };
   const Counts counts = run_programs(count, run_one, met);
   EXPECT_TRUE(faults || counts.failed == 0);
