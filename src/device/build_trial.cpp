@@ -71,7 +71,7 @@ Result<std::unique_ptr<Device>> open(const Json& wanted) {
       Info info = describe(platform, handle, "");
       // A part is tried on the whole device: it is one compiler with one cache (seen on PoCL 3.1), and our own cache
       // goes by the fingerprint and the id.
-      if (info.fingerprint != wanted.at("whole")) continue;
+      if (info.fingerprint != wanted.at("whole").get<std::string>()) continue;
       info.id = wanted.at("id");
       info.space = wanted.at("space");
       info.parent = wanted.at("parent");

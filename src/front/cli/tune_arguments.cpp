@@ -68,7 +68,7 @@ const Type types[] = {type<float>("float"),        type<double>("double"),      
                       type<std::int32_t>("int"),   type<std::uint32_t>("uint"), type<std::int64_t>("long"),
                       type<std::uint64_t>("ulong")};
 
-const Type& find_type(const std::string& word, const std::string& name) {
+const Type& find_type(const std::string& word, std::string_view name) {
   std::string known;
   for (const Type& one : types) {
     if (one.name == name) return one;
@@ -95,7 +95,7 @@ ArgumentWord parse_argument(const std::string& word, std::uint64_t seed) {
   if (open == word.npos) {
     if (equals == word.npos)
       throw core::UsageError(what + ": TYPE[COUNT], TYPE[COUNT]=zero|random|ramp, TYPE=VALUE or local[BYTES] expected");
-    const Type& of = find_type(word, word.substr(0, equals));
+    const Type& of = find_type(word, std::string_view(word).substr(0, equals));
     const core::Value value = evaluate(word.substr(equals + 1));
     if (std::holds_alternative<std::string>(value)) throw core::UsageError(what + ": a number expected");
     ArgumentWord out{ArgumentWord::Kind::value, of.value(value), 0, of.real};
