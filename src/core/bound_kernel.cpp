@@ -24,9 +24,11 @@ class BoundKernel::Evaluation {
       tests_.push_back(constraints(std::move(tests), whole));
       countable_.push_back(conditions_hold(loop, whole));
     }
+    // And what is so while loops count as far as they ever do: a box's are not longer, and nobody asks outside of them.
+    const Ranges inside = with_loops(whole);
     for (const AccessFacts& access : facts_.accesses) {
-      places_.push_back(place_of(access, whole));
-      indices_.push_back(access.index ? values_.linear(*access.index, whole) : std::nullopt);
+      places_.push_back(place_of(access, inside));
+      indices_.push_back(access.index ? values_.linear(*access.index, inside) : std::nullopt);
     }
     // An index is only asked for where its access happens, and a box's points are among those of the whole launch:
     // narrowing keeps the order of sets.
@@ -190,6 +192,7 @@ class BoundKernel::Evaluation {
     bool exact = true;              // so far, the points are exactly those of `ranges`
     bool never = false;             // the access does not happen
     std::vector<Linear> open;       // bounds that the ranges of the variables do not hold already
+    LaunchValues::Memo memo;        // under the ranges
   };
 
   // Bounds a loop's counter. True if that is done.
@@ -214,6 +217,21 @@ class BoundKernel::Evaluation {
     if (!range) return false;
     state.ranges[variable] = range;
     return true;
+  }
+
+  // The same with all loops that can be counted without guards.
+  Ranges with_loops(const Ranges& ranges) const {
+    State state{.ranges = ranges};
+    bool changed = true;
+    while (changed) {  // loops within loops
+      changed = false;
+      for (int loop = 0; loop < static_cast<int>(facts_.loops.size()); ++loop) {
+        Counter counter;
+        if (!state.ranges[static_cast<std::size_t>(LaunchValues::loop_variable + loop)])
+          changed |= bound_loop(loop, counter, state);
+      }
+    }
+    return state.ranges;
   }
 
   // The last iteration that a loop's test lets happen.
@@ -285,8 +303,9 @@ class BoundKernel::Evaluation {
     for (std::size_t i = 0; i < loops.size(); ++i)
       state.counters[i].uniform = values_.counts_the_same_everywhere(loops[i]);
     // Guards make loops countable and the other way round; each round only narrows, so ending early is safe.
+    std::vector<std::optional<Interval>> before;
     for (int round = 0; round < 8 && !state.never; ++round) {
-      const auto before = state.ranges.variables;
+      before = state.ranges.variables;
       apply_guards(conditions, state);
       for (std::size_t i = 0; i < loops.size() && !state.never; ++i) {
         if (!state.ranges[static_cast<std::size_t>(LaunchValues::loop_variable + loops[i])])
@@ -297,23 +316,21 @@ class BoundKernel::Evaluation {
     if (state.never) return state;
     for (Linear& form : state.ranges.bounds) fix(form, state.ranges);
     // Those that narrowing has done all of need no further care.
-    std::vector<Linear> left;
     for (const Linear& form : state.ranges.bounds) {
       const auto values = interval_by_variables(form, state.ranges);
-      if (!values || values->high > 0) left.push_back(form);
+      if (!values || values->high > 0) state.open.push_back(form);
     }
-    state.open = std::move(left);
     return state;
   }
 
-  ByteRanges evaluate(const AccessFacts& access, const std::optional<Linear>& known_index, const State& state) const {
+  ByteRanges evaluate(const AccessFacts& access, const std::optional<Linear>& known_index, State& state) const {
     const ByteRanges unknown{Certainty::unknown, {}};
     if (state.never) return {};
     if (!access.index) return unknown;
-    const auto computed = known_index ? std::nullopt : values_.linear(*access.index, state.ranges);
+    const auto computed = known_index ? std::nullopt : values_.linear(*access.index, state.ranges, state.memo);
     const std::optional<Linear>& index = known_index ? known_index : computed;
     if (!index) {
-      const auto values = values_.interval(*access.index, state.ranges);
+      const auto values = values_.interval(*access.index, state.ranges, state.memo);
       const auto end = values ? add(values->high, access.bytes) : std::nullopt;
       const auto least = std::numeric_limits<std::int64_t>::min();
       const auto length = end && values->low > least ? add(*end, -values->low) : std::nullopt;

@@ -68,6 +68,12 @@ LaunchValues::LaunchValues(const KernelFacts& facts, const Grid& grid,
     const auto last = loop.last ? interval(*loop.last, ranges_of({{0, 0, 0}, grid_.groups})) : std::nullopt;
     lasts_.push_back(last && last->low == last->high && last->low >= 0 ? std::optional(last->low) : std::nullopt);
   }
+  // A function that is linear for the whole launch is so for every box of it.
+  const Ranges whole = ranges_of({{0, 0, 0}, grid_.groups});
+  Memo memo;
+  for (std::size_t i = 0; i < facts_.symbols.size(); ++i) {
+    if (facts_.symbols[i].kind == SymbolKind::function) values_[i] = linear_symbol(static_cast<int>(i), whole, memo);
+  }
 }
 
 // A symbol that is known at launch or is a combination of variables; nothing for functions and opaque values.
@@ -142,12 +148,12 @@ void LaunchValues::split_local_ids() {
   }
 }
 
-std::optional<Linear> LaunchValues::linear(const Polynomial& polynomial, const Ranges& ranges) const {
+std::optional<Linear> LaunchValues::linear(const Polynomial& polynomial, const Ranges& ranges, Memo& memo) const {
   Linear out;
   for (const Term& term : polynomial) {
     Linear product{term.coefficient, {}};
     for (int s : term.symbols) {
-      const auto factor = linear_symbol(s, ranges);
+      const auto factor = linear_symbol(s, ranges, memo);
       if (!factor) return std::nullopt;
       Linear next;
       if (factor->terms.empty() ? !add_scaled(next, product, factor->constant)
@@ -160,14 +166,18 @@ std::optional<Linear> LaunchValues::linear(const Polynomial& polynomial, const R
   return out;
 }
 
-std::optional<Linear> LaunchValues::linear_symbol(int symbol, const Ranges& ranges) const {
+std::optional<Linear> LaunchValues::linear_symbol(int symbol, const Ranges& ranges, Memo& memo) const {
   const auto at = static_cast<std::size_t>(symbol);
   if (values_[at] || facts_.symbols[at].kind != SymbolKind::function) return values_[at];
-  return linear_function(facts_.functions[static_cast<std::size_t>(facts_.symbols[at].index)], ranges);
+  memo.linears.resize(values_.size());
+  if (const auto& known = memo.linears[at]) return *known;
+  auto out = linear_function(facts_.functions[static_cast<std::size_t>(facts_.symbols[at].index)], ranges, memo);
+  memo.linears[at] = out;
+  return out;
 }
 
-std::optional<Linear> LaunchValues::linear_function(const Function& function, const Ranges& ranges) const {
-  const auto first = linear(function.operands[0], ranges);
+std::optional<Linear> LaunchValues::linear_function(const Function& function, const Ranges& ranges, Memo& memo) const {
+  const auto first = linear(function.operands[0], ranges, memo);
   switch (function.kind) {
     case FunctionKind::wrap_signed:
     case FunctionKind::wrap_unsigned: {
@@ -182,7 +192,7 @@ std::optional<Linear> LaunchValues::linear_function(const Function& function, co
     case FunctionKind::divide:
     case FunctionKind::floor_divide:
     case FunctionKind::remainder: {
-      const auto by = linear(function.operands[1], ranges);
+      const auto by = linear(function.operands[1], ranges, memo);
       if (!first || !by || !by->terms.empty() || by->constant <= 0) return std::nullopt;
       if (function.kind != FunctionKind::floor_divide) {  // towards zero: the same only if nothing is negative
         const auto values = core::interval(*first, ranges);
@@ -192,17 +202,17 @@ std::optional<Linear> LaunchValues::linear_function(const Function& function, co
                                                       : quotient(*first, by->constant, ranges);
     }
     case FunctionKind::minimum:
-      return extreme(function, -1, ranges);
+      return extreme(function, -1, ranges, memo);
     case FunctionKind::maximum:
-      return extreme(function, 1, ranges);
+      return extreme(function, 1, ranges, memo);
     case FunctionKind::choose:
       for (const Polynomial& operand : function.operands) {
-        if (!first || linear(operand, ranges) != first) return std::nullopt;
+        if (!first || linear(operand, ranges, memo) != first) return std::nullopt;
       }
       return first;
     case FunctionKind::bit_and:
     case FunctionKind::bit_or: {
-      const auto second = linear(function.operands[1], ranges);
+      const auto second = linear(function.operands[1], ranges, memo);
       if (!first || !second || !first->terms.empty() || !second->terms.empty()) return std::nullopt;
       return Linear{function.kind == FunctionKind::bit_and ? first->constant & second->constant
                                                            : first->constant | second->constant,
@@ -213,10 +223,11 @@ std::optional<Linear> LaunchValues::linear_function(const Function& function, co
 }
 
 // The operand that is never beaten, if there is one. `sign`: 1 for the largest, -1 for the smallest.
-std::optional<Linear> LaunchValues::extreme(const Function& function, std::int64_t sign, const Ranges& ranges) const {
+std::optional<Linear> LaunchValues::extreme(const Function& function, std::int64_t sign, const Ranges& ranges,
+                                            Memo& memo) const {
   std::vector<Linear> all;
   for (const Polynomial& operand : function.operands) {
-    auto form = linear(operand, ranges);
+    auto form = linear(operand, ranges, memo);
     if (!form) return std::nullopt;
     all.push_back(std::move(*form));
   }
@@ -232,13 +243,13 @@ std::optional<Linear> LaunchValues::extreme(const Function& function, std::int64
   return std::nullopt;
 }
 
-std::optional<Interval> LaunchValues::interval(const Polynomial& polynomial, const Ranges& ranges) const {
-  if (const auto form = linear(polynomial, ranges)) return core::interval(*form, ranges);
+std::optional<Interval> LaunchValues::interval(const Polynomial& polynomial, const Ranges& ranges, Memo& memo) const {
+  if (const auto form = linear(polynomial, ranges, memo)) return core::interval(*form, ranges);
   std::optional<Interval> out = Interval{0, 0};
   for (const Term& term : polynomial) {
     std::optional<Interval> product = Interval{term.coefficient, term.coefficient};
     for (int s : term.symbols) {
-      const auto factor = interval_symbol(s, ranges);
+      const auto factor = interval_symbol(s, ranges, memo);
       if (!factor || !(product = multiply(*product, *factor))) return std::nullopt;
     }
     if (!(out = add(*out, *product))) return std::nullopt;
@@ -246,21 +257,26 @@ std::optional<Interval> LaunchValues::interval(const Polynomial& polynomial, con
   return out;
 }
 
-std::optional<Interval> LaunchValues::interval_symbol(int symbol, const Ranges& ranges) const {
+std::optional<Interval> LaunchValues::interval_symbol(int symbol, const Ranges& ranges, Memo& memo) const {
   const auto at = static_cast<std::size_t>(symbol);
   const Symbol& s = facts_.symbols[at];
   if (values_[at]) return core::interval(*values_[at], ranges);
-  if (s.kind == SymbolKind::function)
-    return interval_function(facts_.functions[static_cast<std::size_t>(s.index)], ranges);
-  return s.known;
+  if (s.kind != SymbolKind::function) return s.known;
+  memo.intervals.resize(values_.size());
+  if (const auto& known = memo.intervals[at]) return *known;
+  const auto form = linear_symbol(symbol, ranges, memo);
+  const auto out = form ? core::interval(*form, ranges)
+                        : interval_function(facts_.functions[static_cast<std::size_t>(s.index)], ranges, memo);
+  memo.intervals[at] = out;
+  return out;
 }
 
-std::optional<Interval> LaunchValues::interval_function(const Function& function, const Ranges& ranges) const {
-  if (const auto form = linear_function(function, ranges)) return core::interval(*form, ranges);
+std::optional<Interval> LaunchValues::interval_function(const Function& function, const Ranges& ranges,
+                                                        Memo& memo) const {
   std::vector<Interval> operands;
   const bool wraps = function.kind == FunctionKind::wrap_signed || function.kind == FunctionKind::wrap_unsigned;
   for (const Polynomial& operand : function.operands) {
-    const auto values = interval(operand, ranges);
+    const auto values = interval(operand, ranges, memo);
     if (!values && wraps) return type_range(function.kind, function.bits);
     if (!values) return std::nullopt;
     operands.push_back(*values);

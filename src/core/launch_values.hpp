@@ -24,18 +24,32 @@ class LaunchValues {
   Ranges ranges_of(const Box& groups) const;
   bool counts_the_same_everywhere(int loop) const { return lasts_[static_cast<std::size_t>(loop)].has_value(); }
 
+  // What was found out of functions under some ranges, so that it need not be again while those stay the same.
+  struct Memo {
+    std::vector<std::optional<std::optional<Linear>>> linears;  // per symbol
+    std::vector<std::optional<std::optional<Interval>>> intervals;
+  };
+
   // As a combination of the variables, where it is one at these points.
-  std::optional<Linear> linear(const Polynomial& polynomial, const Ranges& ranges) const;
-  std::optional<Interval> interval(const Polynomial& polynomial, const Ranges& ranges) const;
+  std::optional<Linear> linear(const Polynomial& polynomial, const Ranges& ranges, Memo& memo) const;
+  std::optional<Interval> interval(const Polynomial& polynomial, const Ranges& ranges, Memo& memo) const;
+  std::optional<Linear> linear(const Polynomial& polynomial, const Ranges& ranges) const {
+    Memo memo;
+    return linear(polynomial, ranges, memo);
+  }
+  std::optional<Interval> interval(const Polynomial& polynomial, const Ranges& ranges) const {
+    Memo memo;
+    return interval(polynomial, ranges, memo);
+  }
 
  private:
   std::optional<Linear> value_of(const Symbol& symbol, const std::vector<std::vector<std::byte>>& scalars) const;
   void split_local_ids();
-  std::optional<Linear> linear_symbol(int symbol, const Ranges& ranges) const;
-  std::optional<Linear> linear_function(const Function& function, const Ranges& ranges) const;
-  std::optional<Linear> extreme(const Function& function, std::int64_t sign, const Ranges& ranges) const;
-  std::optional<Interval> interval_symbol(int symbol, const Ranges& ranges) const;
-  std::optional<Interval> interval_function(const Function& function, const Ranges& ranges) const;
+  std::optional<Linear> linear_symbol(int symbol, const Ranges& ranges, Memo& memo) const;
+  std::optional<Linear> linear_function(const Function& function, const Ranges& ranges, Memo& memo) const;
+  std::optional<Linear> extreme(const Function& function, std::int64_t sign, const Ranges& ranges, Memo& memo) const;
+  std::optional<Interval> interval_symbol(int symbol, const Ranges& ranges, Memo& memo) const;
+  std::optional<Interval> interval_function(const Function& function, const Ranges& ranges, Memo& memo) const;
 
   const KernelFacts& facts_;
   const Grid grid_;

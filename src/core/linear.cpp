@@ -88,6 +88,7 @@ void tighten(const Linear& form, const Linear& bound, Interval& values) {
 std::optional<Interval> interval(const Linear& form, const Ranges& ranges) {
   auto out = interval_by_variables(form, ranges);
   if (!out) return out;
+  if (out->low == out->high) return out;
   for (const Linear& bound : ranges.bounds) tighten(form, bound, *out);
   return out;
 }
@@ -108,8 +109,11 @@ bool narrow(const Linear& form, Ranges& ranges) {
     auto& range = ranges[static_cast<std::size_t>(variable)];
     if (!range || coefficient == std::numeric_limits<std::int64_t>::min()) continue;
     // coefficient * variable <= -(the least that the rest can be)
-    Linear rest = form;
-    rest.terms.erase(std::find(rest.terms.begin(), rest.terms.end(), std::pair(variable, coefficient)));
+    Linear rest{form.constant, {}};
+    if (form.terms.size() > 1) {
+      rest.terms = form.terms;
+      std::erase(rest.terms, std::pair(variable, coefficient));
+    }
     const auto others = interval(rest, ranges);
     if (!others || others->low == std::numeric_limits<std::int64_t>::min()) continue;
     const std::int64_t bound = -others->low;

@@ -2,6 +2,7 @@
 #include "core/spans.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::core {
 
@@ -49,6 +50,13 @@ void SpanSet::add(const SpanSet& other) {
     return;
   }
   for (const Span& span : other.spans_) add(span);
+}
+
+void SpanSet::add(SpanSet&& other) {
+  if (spans_.empty())
+    spans_ = std::move(other.spans_);
+  else
+    add(std::as_const(other));
 }
 
 void SpanSet::remove(const SpanSet& other) {

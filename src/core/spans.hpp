@@ -29,6 +29,7 @@ class SpanSet {
   void add(const Span& span);     // bytes that are already there stay there once
   void remove(const Span& span);  // bytes that are not there are no error
   void add(const SpanSet& other);
+  void add(SpanSet&& other);
   void remove(const SpanSet& other);
 
   bool empty() const { return spans_.empty(); }
