@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
 
+#include "core/thread.hpp"
 #include "engine/engine.hpp"
 
 namespace heddle::engine {
@@ -15,7 +15,7 @@ using device::host_memory;
 
 // The worker's thread. It also looks by itself, more often while there is something to see.
 void Engine::work() {
-  ::prctl(PR_SET_TIMERSLACK, 1000);  // nanoseconds: short sleeps are meant to be short
+  core::be_prompt();
   constexpr Nanoseconds shortest = std::chrono::milliseconds(10), longest = std::chrono::milliseconds(200);
   Nanoseconds pause = shortest;
   Nanoseconds quiet{0};  // slept since something happened, while looking

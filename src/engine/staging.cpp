@@ -4,10 +4,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/thread.hpp"
+
 namespace heddle::engine {
 
 Copier::Copier(int threads) {
-  for (int t = 0; t < threads; ++t) threads_.emplace_back([this] { work(); });
+  for (int t = 0; t < threads; ++t)
+    threads_.emplace_back([this] {
+      core::be_prompt();
+      work();
+    });
 }
 
 Copier::~Copier() {
