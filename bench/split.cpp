@@ -15,7 +15,6 @@
 #include "bench/plain.hpp"
 #include "bench/suites.hpp"
 #include "core/median.hpp"
-#include "device/facts.hpp"
 #include "engine/engine.hpp"
 #include "kernel/compiler.hpp"
 #include "workloads/through_library.hpp"
@@ -36,19 +35,23 @@ std::vector<device::Device*> all_of(const device::Machine& machine) {
   return out;
 }
 
+// Some device has a memory of its own: there the host's is page-locked, as programs have it who care for copies.
+bool apart(const device::Machine& machine) {
+  return std::any_of(machine.devices.begin(), machine.devices.end(),
+                     [](const auto& device) { return device->info().space != device::host_memory; });
+}
+
 // An engine on several devices, with one variant of a workload in its memory.
 class There {
  public:
   There(Context& context, device::Machine& machine, const workloads::Instance& instance)
-      : compiler_(kernel::options_of(context.settings)),
-        engine_(all_of(machine), options(context, machine)),
-        instance_(instance) {
+      : compiler_(kernel::options_of(context.settings)), engine_(all_of(machine), options()), instance_(instance) {
     for (const workloads::Argument& a : instance.arguments) {
       if (a.scalar) {
         arguments_.emplace_back(device::Scalar(a.bytes.begin(), a.bytes.end()));
         continue;
       }
-      memories_.push_back(engine_.make_memory(a.bytes.size()));
+      memories_.push_back(engine_.make_memory(a.bytes.size(), apart(machine)));
       std::copy(a.bytes.begin(), a.bytes.end(), memories_.back()->host().bytes.begin());
       arguments_.emplace_back(engine::View{memories_.back(), 0, a.bytes.size()});
       written_.push_back(a.access != core::Access::read);
@@ -112,16 +115,8 @@ class There {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   }
 
-  engine::Options options(Context& context, device::Machine& machine) {
-    engine::Options out{
-        .analyse = [this](const auto& asked, const auto& forms) { return compiler_.analyse(asked, forms); }};
-    for (const auto& device : machine.devices) {
-      engine::Link& link = out.links.emplace_back();
-      if (device->info().space == device::host_memory) continue;
-      const auto facts = take(device::facts_of(*device, context.settings.cache));
-      link = {facts.in_locked, facts.out_locked};
-    }
-    return out;
+  engine::Options options() {
+    return {.analyse = [this](const auto& asked, const auto& forms) { return compiler_.analyse(asked, forms); }};
   }
 
   kernel::Compiler compiler_;
@@ -146,13 +141,18 @@ Parts only(std::size_t device, std::size_t count) {
   return out;
 }
 
-// Every division into eighths; then around the best, in steps of half the size, down to a 32nd.
-Parts search_shares(There& there, std::size_t devices, bool quick) {
+// Every division into eighths; then around the best, in steps of half the size, down to a 32nd. But for those in which
+// one device would need twice as long for its part as the best so far for everything. `alone`: milliseconds of each.
+Parts search_shares(There& there, const std::vector<double>& alone, bool quick) {
+  const std::size_t devices = alone.size();
   std::map<Parts, double> tried;
+  double least = *std::min_element(alone.begin(), alone.end());
   const auto time = [&](const Parts& parts) {
-    const auto found = tried.find(parts);
-    return found != tried.end() ? found->second
-                                : tried[parts] = least_of(quick ? 1 : 3, [&] { return there.run(parts); });
+    for (std::size_t d = 0; d < devices; ++d) {
+      if (parts[d] < 1 && parts[d] * alone[d] > 2 * least) return;
+    }
+    if (tried.count(parts) == 0) tried[parts] = least_of(quick ? 1 : 3, [&] { return there.run(parts); });
+    least = std::min(least, tried[parts]);
   };
   const int coarse = devices <= 2 ? 8 : 4;
   std::vector<int> counts(devices, 0);
@@ -161,7 +161,7 @@ Parts search_shares(There& there, std::size_t devices, bool quick) {
     if (d + 1 == devices) {
       Parts parts;
       for (int n : counts) parts.push_back(static_cast<double>(n) / coarse);
-      (void)time(parts);
+      time(parts);
       return;
     }
     for (int n = 0; n <= left; ++n) counts[d] = n, self(self, d + 1, left - n);
@@ -179,7 +179,7 @@ Parts search_shares(There& there, std::size_t devices, bool quick) {
         if (from == to || around[from] < step) continue;
         Parts parts = around;
         parts[from] -= step, parts[to] += step;
-        (void)time(parts);
+        time(parts);
       }
     }
   }
@@ -189,8 +189,11 @@ Parts search_shares(There& there, std::size_t devices, bool quick) {
 std::vector<Row> measure(Context& context, const workloads::Workload& workload, const std::string& input) {
   const bool quick = context.options.quick;
   const auto& devices = context.machine.devices;
-  const workloads::Instance instance =
-      workloads::make(workload, quick ? workloads::Size::tiny : workloads::Size::normal, input, 1);
+  const workloads::Instance instance = workloads::make(workload,
+                                                       quick                    ? workloads::Size::tiny
+                                                       : apart(context.machine) ? workloads::Size::medium
+                                                                                : workloads::Size::normal,
+                                                       input, 1);
   There there(context, context.machine, instance);
   // The variant that is best on the first device.
   const core::Variant* variant = nullptr;
@@ -206,20 +209,27 @@ std::vector<Row> measure(Context& context, const workloads::Workload& workload, 
 
   const std::string prefix = workload.name + (workload.inputs.size() > 1 ? " " + input : "") + ": ";
   std::vector<Case> cases;
-  Parts rates;
+  std::vector<double> alone;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const Parts parts = only(d, devices.size());
     there.run(parts);
-    rates.push_back(1 / least_of(3, [&] { return there.run(parts); }));
-    cases.push_back({prefix + alone_name + devices[d]->info().id, "ms", [&there, parts] { return there.run(parts); }});
+    alone.push_back(least_of(3, [&] { return there.run(parts); }));
+  }
+  Parts rates;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    // Who is far behind is not looked at as often.
+    const bool far = alone[d] > 3 * *std::min_element(alone.begin(), alone.end());
+    rates.push_back(1 / alone[d]);
+    cases.push_back({prefix + alone_name + devices[d]->info().id, "ms",
+                     [&there, parts = only(d, devices.size())] { return there.run(parts); }, far ? 3 : 0});
   }
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
   for (double& rate : rates) rate /= all;
   cases.push_back({prefix + linear_name, "ms", [&] { return there.run(rates); }});
-  const Parts oracle = search_shares(there, devices.size(), quick);
+  const Parts oracle = search_shares(there, alone, quick);
   cases.push_back({prefix + oracle_name + fmt::format(", {:.3g}", fmt::join(oracle, " ")), "ms",
                    [&] { return there.run(oracle); }});
-  for (int i = 0; i < 12; ++i) there.run();  // finds out, and settles
+  for (int i = 0; i < (apart(context.machine) ? 30 : 12); ++i) there.run();  // finds out, and settles
   const std::string shares = there.shares();
   cases.push_back({prefix + ours_name + ", " + shares, "ms", [&] { return there.run(); }});
 

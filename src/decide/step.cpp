@@ -256,12 +256,13 @@ double safe_part(const State& s, const Share& share) {
 std::int64_t task_of(const State& s, const Share& share, std::int64_t remaining) {
   const Member& member = s.members[share.member];
   const double part = static_cast<double>(s.space.volume()) * (share.look ? 1 : share.part);
-  const auto most = static_cast<std::int64_t>(std::ceil(part / s.tasks));  // whatever is wanted: more may find no room
+  const auto most =
+      static_cast<std::int64_t>(std::ceil(part / member.worker.tasks));  // whatever is wanted: more may find no room
   if (share.look) return std::min(most, std::max(member.least, s.space.volume() / 1024));
   const double safe = safe_part(s, share), left = safe - static_cast<double>(member.given);
   if (!member.known) return std::min(most, static_cast<std::int64_t>(std::ceil(safe)));
   // A part that waits in a queue is given away: at first that is one of the safe ones.
-  const int tasks = std::max(s.tasks, safe < part ? 2 : 1);
+  const int tasks = std::max(member.worker.tasks, safe < part ? 2 : 1);
   if (left > 0) return std::min(most, static_cast<std::int64_t>(std::ceil(std::min(left, safe / tasks))));
   // What is hardly worth starting goes in one piece; more than that, nobody takes all of.
   if (remaining <= member.least) return std::min(most, remaining);
@@ -294,15 +295,16 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
       const auto busy = static_cast<std::size_t>(std::accumulate(member.queued.begin(), member.queued.end(), 0));
       const bool tail =
           !s.settled && (sharing > 1 || begun) && static_cast<double>(member.given) >= safe_part(now, share);
-      if (tail && busy >= (s.tasks > 1 ? std::max<std::size_t>(2, member.queued.size()) : 2)) continue;
+      if (tail && busy >= (member.worker.tasks > 1 ? std::max<std::size_t>(2, member.queued.size()) : 2)) continue;
       if (const int queued = member.queued[emptiest_queue(member)]; queued < least) least = queued, next = &share;
     }
     if (!next) break;
     Member& member = now.members[next->member];
     core::BoxSet& left = left_for(member);
-    std::int64_t points = (s.space.volume() + s.tasks - 1) / s.tasks;
+    const int tasks = member.worker.tasks;
+    std::int64_t points = (s.space.volume() + tasks - 1) / tasks;
     if (s.settled)
-      points = (member.given + left.volume() + s.tasks - 1) / s.tasks;
+      points = (member.given + left.volume() + tasks - 1) / tasks;
     else if (sharing > 1 || next->look || begun)
       points = task_of(now, *next, left.volume());
     if (member.selection && !member.selection->winner && goes_on(s, member))
@@ -343,7 +345,7 @@ std::vector<Action> left_over(const State& s) {
     if (member.queued[queue] >= slices_per_queue) continue;
     for (std::size_t v = 0; v < s.footprints.size(); ++v) {
       if (!can(member, v)) continue;
-      const std::int64_t points = std::max<std::int64_t>(1, s.space.volume() / s.tasks);
+      const std::int64_t points = std::max<std::int64_t>(1, s.space.volume() / member.worker.tasks);
       if (const auto box = remaining.take(s.footprints[v], s.space, points, s.axis))
         return {{m, queue, *box, "left by others", v, std::nullopt}};
     }

@@ -49,7 +49,6 @@ struct State {
   bool one_space = false;   // what different memories wrote could not be joined
   std::optional<int> home;  // with one_space: the memory that earlier slices used
   int axis = 0;             // along which to cut
-  int tasks = 1;            // slices into which a device's share is cut
   std::size_t initial = 0;  // the variant for devices that know of none yet
   std::size_t primary = 0;  // the member that an undivided launch runs on
   bool meanwhile = false;   // devices that compare variants compute other parts, too

@@ -278,16 +278,18 @@ void Engine::check(const Request& request, const Kernel& kernel) const {
     const Argument& given = request.arguments[i];
     const auto* view = std::get_if<View>(&given);
     const auto* scalar = std::get_if<device::Scalar>(&given);
-    const std::string what = facts ? fmt::format("kernel '{}', argument {} ('{}')", name, i, facts->arguments[i].name)
-                                   : fmt::format("kernel '{}', argument {}", name, i);
+    const auto what = [&] {
+      return facts ? fmt::format("kernel '{}', argument {} ('{}')", name, i, facts->arguments[i].name)
+                   : fmt::format("kernel '{}', argument {}", name, i);
+    };
     if (view) {
       if (view->size == 0 || view->begin > view->memory->size() || view->size > view->memory->size() - view->begin)
-        throw UsageError(fmt::format("{}: bytes {} to {} of a buffer of {}", what, view->begin,
+        throw UsageError(fmt::format("{}: bytes {} to {} of a buffer of {}", what(), view->begin,
                                      view->begin + view->size, view->memory->size()));
       for (device::Device* device : devices_) {
         if (view->begin % device->info().part_alignment != 0)
-          throw UsageError(fmt::format("{}: a part of a buffer that begins at byte {}; a multiple of {} expected", what,
-                                       view->begin, device->info().part_alignment));
+          throw UsageError(fmt::format("{}: a part of a buffer that begins at byte {}; a multiple of {} expected",
+                                       what(), view->begin, device->info().part_alignment));
       }
     }
     if (!facts) continue;
@@ -298,11 +300,11 @@ void Engine::check(const Request& request, const Kernel& kernel) const {
                        : wanted.space == core::AddressSpace::value ? "a value"
                        : wanted.space == core::AddressSpace::local ? "local memory"
                                                                    : nullptr;
-    if (!want) throw UsageError(fmt::format("{}: {} arguments are not supported yet", what, wanted.type));
+    if (!want) throw UsageError(fmt::format("{}: {} arguments are not supported yet", what(), wanted.type));
     if (std::string_view(got) != want)
-      throw UsageError(fmt::format("{}: {} given, {} ({}) expected", what, got, want, wanted.type));
+      throw UsageError(fmt::format("{}: {} given, {} ({}) expected", what(), got, want, wanted.type));
     if (scalar && scalar->size() != wanted.size)
-      throw UsageError(fmt::format("{}: a value of {} bytes given, {} of {} bytes expected", what, scalar->size(),
+      throw UsageError(fmt::format("{}: a value of {} bytes given, {} of {} bytes expected", what(), scalar->size(),
                                    wanted.type, wanted.size));
   }
 }
@@ -392,6 +394,7 @@ std::shared_ptr<Launch> Engine::submit(Request request) {
   }
   bind(*launch);
   launch->number = ++launches_;
+  launch->undisturbed = active_.empty();
   launch->report.submitted = members_.front().device->now();
   if (!launch->undivided.empty()) launch->report.notes.push_back("runs undivided: " + launch->undivided);
   active_.push_back(launch);

@@ -107,6 +107,14 @@ class Engine {
     int pieces = 0;                     // not there yet
     std::optional<core::Failure> failure;
   };
+  // A launch that is over, whose results are on their way to the host.
+  struct Returning {
+    std::shared_ptr<const Shape> shape;
+    decide::Parts parts;
+    std::vector<Nanoseconds> ready;  // per member, so far
+    Nanoseconds submitted{0};
+    std::vector<const Memory*> memories;
+  };
   // Bytes between ordinary host memory and a device, by way of a locked chunk.
   struct Piece {
     std::shared_ptr<Slice> slice;    // that they are for, on the way in
@@ -216,9 +224,16 @@ class Engine {
   bool wants_time(const Slice& slice) const;
   void note_pace(const Slice& slice, Nanoseconds wall);
   bool undecided(const Launch& launch, const decide::State& state, std::size_t lead) const;
-  std::vector<core::Box> cut(const Launch& launch, const std::vector<double>& parts) const;
+  std::int64_t step_of(const Launch& launch) const;
+  std::int64_t steps_of(const Launch& launch) const;
+  std::vector<core::Box> cut(const Launch& launch, const decide::Parts& parts) const;
   void recall_cuts(Launch& launch) const;
   void settle_cuts(const Launch& launch);
+  bool tries_parts(const Launch& launch) const;
+  decide::Parts parts_to_try(const Launch& launch) const;
+  void note_parts(const Launch& launch);
+  void returned(const Gather& gather);
+  void finish_returning();
 
   // slices.cpp
   enum class AtHand { yes, soon, never };
@@ -270,9 +285,10 @@ class Engine {
   bool turning_ = false;                          // it is at work: who calls it meanwhile only adds to that
   std::vector<std::weak_ptr<Memory>> memories_;   // where devices have memory of their own
   std::uint64_t launches_ = 0, slices_started_ = 0, steps_ = 0;
-  std::uint64_t generation_ = 0;                        // how often devices or builds have changed
-  bool room_wanted_ = false;                            // a launch waits for bytes to leave a device
-  std::vector<std::shared_ptr<Gather>> gathers_;        // on their way
+  std::uint64_t generation_ = 0;                  // how often devices or builds have changed
+  bool room_wanted_ = false;                      // a launch waits for bytes to leave a device
+  std::vector<std::shared_ptr<Gather>> gathers_;  // on their way
+  std::vector<Returning> returning_;
   std::vector<std::shared_ptr<Slice>> looked_at_;       // watched slices of devices that call back late
   std::deque<std::shared_ptr<Piece>> waiting_pieces_;   // for a chunk
   std::vector<std::shared_ptr<Piece>> leaving_pieces_;  // on their way from a device into a chunk

@@ -75,6 +75,7 @@ void Engine::collect(const Gather& gather) {
     if (members_[gather.member].aside)
       gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));
   }
+  returned(gather);
   if (!std::exchange(room_wanted_, false)) return;
   gather.memory->settle();
   turn_hungry();

@@ -8,6 +8,7 @@
 
 #include "core/byte_ranges.hpp"
 #include "core/facts.hpp"
+#include "decide/parts.hpp"
 #include "device/device.hpp"
 #include "engine/pace.hpp"
 #include "kernel/compiler.hpp"
@@ -89,6 +90,7 @@ struct Shape {
   mutable bool footprint_fits = false;          // was looked at: it writes what the base writes
   mutable std::optional<Plan> plan;             // mutable: under the engine's lock, as all here
   mutable std::optional<Cuts> cuts;
+  mutable decide::Experience experience;  // of devices in different memories
 };
 
 class Kernel {

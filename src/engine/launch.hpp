@@ -9,6 +9,7 @@
 
 #include "core/box.hpp"
 #include "core/errors.hpp"
+#include "decide/parts.hpp"
 #include "device/timing.hpp"
 #include "engine/arguments.hpp"
 #include "engine/kernel.hpp"
@@ -206,7 +207,10 @@ class Launch {
   std::vector<Nanoseconds> ready;                     // when the last slice of each was
   std::string undivided;                              // why it must run in one piece; empty: it need not
   int axis = 0;                                       // along which to cut
-  int tasks = 0;  // slices into which each device's share is cut; 0: not decided yet
+  int tasks = 0;            // slices into which each device's share is cut; 0: not decided yet
+  bool crowded = false;     // some device has too little room for fewer
+  decide::Parts tried;      // parts by what launches before have shown; empty: not so
+  bool undisturbed = true;  // no other launch was there when it came
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;
   bool one_space = false;

@@ -92,11 +92,11 @@ std::vector<decide::Action> Engine::next_in_regions(Launch& launch) {
     state.space = region.box;
     state.remaining = launch.remaining.within(region.box);
     if (state.remaining.empty()) continue;
-    state.tasks = 1;
     state.in_flight = static_cast<int>(std::count_if(launch.in_flight.begin(), launch.in_flight.end(),
                                                      [&](const auto& s) { return region.box.contains(s->box); }));
     for (std::size_t m = 0; m < members_.size(); ++m) state.members[m].ready &= m == launch.divided_by;
     decide::Member& member = state.members[launch.divided_by];
+    member.worker.tasks = 1;
     member.selection = &region.choice->selection, member.probing = region.choice->probing > 0;
     ++steps_;
     return decide::step(state);

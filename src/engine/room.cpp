@@ -146,6 +146,7 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
                          slice.box.end[axis] - slice.box.begin[axis] > launch.ways[slice.way].part.points[axis];
   const auto smaller = [&] {
     launch.tasks = std::min(2 * launch.tasks, 1 << 29);
+    launch.crowded = true;
     return Placed::otherwise;
   };
   // Several must fit at once, so that copies and computing overlap.

@@ -71,7 +71,9 @@ bool Engine::linked(std::size_t m) const { return members_[m].link.in > 0 && mem
 void Engine::describe(const Launch& launch, std::size_t m, decide::Member& to) const {
   decide::Worker& worker = to.worker;
   worker.space = members_[m].device->info().space;
-  worker.tasks = std::max(1, launch.tasks);
+  // Where no bytes move, there is nothing to overlap.
+  const bool moves = worker.space != host_memory || launch.request.wishes.tasks > 0 || launch.crowded;
+  worker.tasks = moves ? std::max(1, launch.tasks) : 1;
   to.reachable = !launch.windowed[m] && (worker.space == host_memory || linked(m));
   if (members_.size() == 1) return;  // nobody to share with
 
@@ -152,44 +154,123 @@ bool Engine::undecided(const Launch& launch, const decide::State& state, std::si
   return others && unknown;
 }
 
-// Boxes side by side along the axis, in whole parts of what all variants are made of; none where one would be empty
-// that should not be.
-std::vector<core::Box> Engine::cut(const Launch& launch, const std::vector<double>& parts) const {
-  const auto axis = static_cast<std::size_t>(launch.axis);
+// Steps along the axis in which a launch can be cut: whole parts of what all variants are made of.
+std::int64_t Engine::step_of(const Launch& launch) const {
   std::int64_t step = 1;
-  for (const Way& way : launch.ways) step = std::max(step, way.part.points[axis]);
-  const std::int64_t extent = launch.space.extent(launch.axis);
+  for (const Way& way : launch.ways) step = std::max(step, way.part.points[static_cast<std::size_t>(launch.axis)]);
+  return step;
+}
+
+std::int64_t Engine::steps_of(const Launch& launch) const {
+  const std::int64_t step = step_of(launch);
+  return (launch.space.extent(launch.axis) + step - 1) / step;
+}
+
+// Boxes side by side along the axis; none where there are too few steps.
+std::vector<core::Box> Engine::cut(const Launch& launch, const decide::Parts& parts) const {
+  const auto axis = static_cast<std::size_t>(launch.axis);
+  const std::int64_t step = step_of(launch), steps = steps_of(launch), extent = launch.space.extent(launch.axis);
+  const decide::Parts whole = decide::in_steps(parts, steps);
+  if (whole.empty()) return {};
   std::vector<core::Box> out(members_.size());
-  double done = 0;
-  const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
-  if (!(all > 0)) return {};
   std::int64_t begin = 0;
-  for (std::size_t m = 0; m < members_.size() && m < parts.size(); ++m) {
-    if (parts[m] <= 0) continue;
-    done += parts[m];
-    const double steps = std::round(done / all * static_cast<double>(extent) / static_cast<double>(step));
-    const bool last = done >= all * (1 - 1e-12);
-    const std::int64_t end = last ? extent : std::min(extent, static_cast<std::int64_t>(steps) * step);
-    if (end <= begin) return {};
+  for (std::size_t m = 0; m < members_.size() && m < whole.size(); ++m) {
+    if (whole[m] <= 0) continue;
+    const std::int64_t end = begin + std::llround(whole[m] * static_cast<double>(steps));
     out[m] = launch.space;
-    out[m].begin[axis] = launch.space.begin[axis] + begin;
-    out[m].end[axis] = launch.space.begin[axis] + end;
+    out[m].begin[axis] = launch.space.begin[axis] + begin * step;
+    out[m].end[axis] = launch.space.begin[axis] + std::min(end * step, extent);
     begin = end;
   }
   return out;
 }
 
-// Parts as the program says, or as in launches before, where those ended together.
+// Whether it is found out by trying who takes part: where devices have different memories, and nobody knows what
+// copies cost.
+bool Engine::tries_parts(const Launch& launch) const {
+  const Wishes& wishes = launch.request.wishes;
+  return members_.size() > 1 && !all_on_host_ && launch.ways.size() == 1 && launch.undivided.empty() &&
+         !launch.one_space && wishes.parts.empty() && !wishes.spread && wishes.tasks == 0 &&
+         wishes.profiling == Profiling::once &&
+         std::none_of(members_.begin(), members_.end(), [](const Member& member) { return member.link.in > 0; });
+}
+
+// The parts to try, or that are best; none: the primary does all.
+decide::Parts Engine::parts_to_try(const Launch& launch) const {
+  const Way& way = launch.ways.front();
+  const decide::Experience& experience = way.shape->experience;
+  if (!tries_parts(launch) || !launch.undisturbed || experience.outcomes.empty()) return {};
+  // What is short is not worth it.
+  if (experience.outcomes.front().seconds < 4 * core::seconds(options_.shortest_slice)) return {};
+  decide::Candidates candidates{{}, primary_, steps_of(launch)};
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const Built& built = way.kernel->built[m];
+    const bool can_cut = way.kernel->cut_by() != CutBy::box || built.box;
+    candidates.can.push_back(built.state == Built::State::ready && can_cut && !members_[m].aside &&
+                             !launch.excluded[m] && !launch.windowed[m]);
+  }
+  if (!candidates.can[primary_]) return {};
+  return decide::next_parts(experience, candidates);
+}
+
+// What a launch that is over has shown of its parts; where the host reads results, as soon as they are there.
+void Engine::note_parts(const Launch& launch) {
+  if (!tries_parts(launch) || !launch.undisturbed || active_.size() > 1 || launch.failure ||
+      launch.report.retries > 0 || !launch.timed_fairly)
+    return;
+  Returning out{launch.ways.front().shape, launch.tried, launch.ready, launch.report.submitted, {}};
+  decide::Parts parts;
+  for (std::int64_t points : launch.given)
+    parts.push_back(static_cast<double>(points) / static_cast<double>(launch.space.volume()));
+  if (out.parts.empty()) out.parts = parts;
+  const double rounded = 1.0 / static_cast<double>(steps_of(launch));  // the last step may be shorter
+  for (std::size_t m = 0; m < parts.size(); ++m) {
+    if (std::abs(parts[m] - out.parts[m]) > rounded) return;  // somebody else had to do it
+  }
+  for (const Argument& argument : launch.request.arguments) {
+    if (const auto* view = std::get_if<View>(&argument)) out.memories.push_back(view->memory.get());
+  }
+  returning_.push_back(std::move(out));
+  finish_returning();
+}
+
+void Engine::returned(const Gather& gather) {
+  for (Returning& one : returning_) {
+    if (std::find(one.memories.begin(), one.memories.end(), gather.memory.get()) == one.memories.end()) continue;
+    one.ready[gather.member] = std::max(one.ready[gather.member], members_[gather.member].device->now());
+  }
+  finish_returning();
+}
+
+void Engine::finish_returning() {
+  std::erase_if(returning_, [&](const Returning& one) {
+    const auto its = [&](const std::shared_ptr<Gather>& gather) {
+      return std::find(one.memories.begin(), one.memories.end(), gather->memory.get()) != one.memories.end();
+    };
+    if (std::any_of(gathers_.begin(), gathers_.end(), its)) return false;
+    std::vector<double> ready;
+    for (std::size_t m = 0; m < one.ready.size(); ++m)
+      ready.push_back(one.parts[m] > 0 ? core::seconds(one.ready[m] - one.submitted) : 0);
+    decide::note(one.shape->experience, one.parts, ready, *std::max_element(ready.begin(), ready.end()));
+    return true;
+  });
+}
+
+// Parts as the program says, as in launches before, where those ended together, or to try them.
 void Engine::recall_cuts(Launch& launch) const {
   const auto& shape = launch.ways.front().shape;
   const Wishes& wishes = launch.request.wishes;
   std::vector<core::Box> boxes;
+  if (shape) launch.tried = parts_to_try(launch);
   if (!wishes.parts.empty() && launch.undivided.empty())
     boxes = cut(launch, wishes.parts);
+  else if (!launch.tried.empty())
+    boxes = cut(launch, launch.tried);
   else if (shape && shape->cuts && wishes.profiling == Profiling::once && wishes.tasks == 0 &&
            shape->cuts->generation == generation_ && shape->cuts->items == launch.request.items &&
            shape->cuts->spread == wishes.spread)
     boxes = shape->cuts->boxes;
+  if (boxes.empty()) launch.tried.clear();
   for (const core::Box& box : boxes) launch.own.push_back(box.empty() ? core::BoxSet() : core::BoxSet(box));
 }
 

@@ -54,7 +54,6 @@ decide::State Engine::state_of(const Launch& launch) const {
   out.one_space = launch.one_space;
   out.home = launch.home;
   out.axis = launch.axis;
-  out.tasks = launch.tasks;
   out.primary = primary_;
   out.spread = launch.request.wishes.spread;
   out.meanwhile = launch.request.wishes.meanwhile;
@@ -91,7 +90,18 @@ int Engine::tasks_of(const Launch& launch) const {
     if (use.memory->host_reads) moves += use.touch.written.size();
   }
   constexpr std::int64_t worth = 8 << 20;  // a task of less is mostly latency
-  return static_cast<int>(std::clamp<std::int64_t>(moves / worth, 1, 16));
+  const auto tasks = static_cast<int>(std::clamp<std::int64_t>(moves / worth, 1, 16));
+  if (tasks == 1) return 1;
+  // Nor where cuts leave many pieces, each of which is a copy.
+  core::Box half = launch.space;
+  const auto axis = static_cast<std::size_t>(launch.axis);
+  half.end[axis] = half.begin[axis] + std::max<std::int64_t>(1, half.extent(launch.axis) / 2);
+  const Way& way = launch.ways.front();
+  std::int64_t pieces = 1;
+  for (const Touch& touch : way.kernel->touches(*way.shape, way.groups(half)))
+    pieces += static_cast<std::int64_t>(touch.read.spans().size() + touch.written.spans().size());
+  constexpr std::int64_t piece_worth = 64 << 10;
+  return moves / tasks / pieces < piece_worth ? 1 : tasks;
 }
 
 // What to start now: as last time where nothing has changed since a launch alike ran in one slice, else what `step`
@@ -298,12 +308,17 @@ void Engine::end(const std::shared_ptr<Launch>& launch) {
       }
     }
   }
-  for (const Slice::Use& use : uses_of(*launch)) {
-    if (!launch->failure && use.memory->host_reads && !use.touch.exact) (void)gather(use.memory, use.touch.written);
+  const bool exact = std::all_of(launch->whole.begin(), launch->whole.end(),
+                                 [](const Touch& touch) { return touch.exact || touch.written.empty(); });
+  if (!launch->failure && !exact) {
+    for (const Slice::Use& use : uses_of(*launch)) {
+      if (use.memory->host_reads && !use.touch.exact) (void)gather(use.memory, use.touch.written);
+    }
   }
   watch_winners(*launch);
   settle_regions(*launch);
   settle_cuts(*launch);
+  note_parts(*launch);
   std::fill(launch->asides.begin(), launch->asides.end(), nullptr);
   launch->report.ended = members_.front().device->now();
   active_.remove(launch);

@@ -48,7 +48,7 @@ TEST(Step, NobodyReadyMeansNothingToDo) {
 
 TEST(Step, OneDeviceTakesItsTasksTwoPerQueue) {
   State s = state_of(800, 10, {member(1, 0, {0, 0})});
-  s.tasks = 8;
+  s.members[0].worker.tasks = 8;
   const auto actions = step(s);
   ASSERT_EQ(actions.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i) {
@@ -288,11 +288,13 @@ TEST(Step, EveryPointIsGivenOnce) {
     s.space = box_of(points[0] * (1 + static_cast<std::int64_t>(random() % 40)),
                      points[1] * (1 + static_cast<std::int64_t>(random() % 40)));
     s.remaining = core::BoxSet(s.space);
-    s.axis = static_cast<int>(random() % 2), s.tasks = 1 + static_cast<int>(random() % 9), s.spread = random() % 2;
+    s.axis = static_cast<int>(random() % 2), s.spread = random() % 2;
+    const int tasks = 1 + static_cast<int>(random() % 9);
     s.uniform = random() % 2;
     for (std::size_t m = 0; m < 1 + random() % 4; ++m) {
       Member& one = s.members.emplace_back(
           member(static_cast<int>(random() % 2), random() % 3 * 1e6, std::vector<int>(1 + random() % 3)));
+      one.worker.tasks = tasks;
       one.reachable = random() % 2, one.least = 1 + random() % 50;
       one.worker.compute.error = static_cast<double>(random() % 10) / 10, one.worker.in = random() % 3 * 1e-7;
     }

@@ -122,11 +122,78 @@ TEST(Sharing, WhereOneIsFarFasterItWorksAlone) {
   }
 }
 
-TEST(Sharing, WithoutKnowingWhatCopiesCostNobodyElseTakesPart) {
-  Bench bench(cpu_and_gpu(2.5e8, 2.5e8, 1e9));
-  const auto in = bench.memory(many), out = bench.memory(many);
+// Where nobody knows what copies cost, it is tried: the same machines, and how little trying costs.
+TEST(Sharing, ByTryingALaunchFromTheHostIsShared) {
+  Bench bench(cpu_and_gpu(2.5e8, 1e10, 1e9));
+  const auto in = bench.memory(4 * many), out = bench.memory(4 * many);
   const auto map = bench.kernel("map");
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(from_host_to_host(bench, map, in, out).points.count("cpu"), 0u);
+  const double gpu_alone = 4 * many * 4 / 1e9, ideal = gpu_alone / 2;
+  Outcome last;
+  for (int i = 0; i < 30; ++i) {
+    last = from_host_to_host(bench, map, in, out);
+    if (i > 0) {
+      EXPECT_LT(last.seconds, 1.3 * gpu_alone) << i;
+    }
+  }
+  EXPECT_LT(last.seconds, 1.2 * ideal);
+  EXPECT_NEAR(static_cast<double>(last.points["cpu"]) / (4 * many), 0.5, 0.1);
+  bench.expect_mapped(in, 0);
+}
+
+TEST(Sharing, ByTryingTheFasterOneIsLeftAlone) {
+  Bench slow_cpu(cpu_and_gpu(1e6, 1e10, 1e9)), slow_link(cpu_and_gpu(2.5e8, 1e10, 1e7));
+  for (Bench* bench : {&slow_cpu, &slow_link}) {
+    const auto in = bench->memory(many), out = bench->memory(many);
+    const auto map = bench->kernel("map");
+    Outcome last;
+    for (int i = 0; i < 30; ++i) last = from_host_to_host(*bench, map, in, out);
+    EXPECT_EQ(last.points.size(), 1u);
+    const double best = bench == &slow_cpu ? 2 * many * 4 / 1e9 : many / 2.5e8;
+    EXPECT_LT(last.seconds, 1.1 * best);
+  }
+}
+
+TEST(Sharing, ByTryingStepsOfAnIterationMoveOnlyTheEdges) {
+  constexpr std::int32_t few = many / 8;
+  Bench bench(cpu_and_gpu(3e7 / 8, 9e7 / 8, 1e8));
+  const auto a = bench.memory(few), b = bench.memory(few);
+  const auto blur = bench.kernel("blur");
+  for (int i = 0; i < 100; ++i) {
+    const Outcome last = outcome(bench, i % 2 ? bench.run(blur, {b, a}) : bench.run(blur, {a, b}));
+    if (i < 30) continue;
+    EXPECT_EQ(last.points.size(), 2u) << i;
+    EXPECT_EQ(last.in, 4) << i;
+    EXPECT_LE(last.out, 4) << i;
+    EXPECT_LT(last.seconds, 1.1 * few / (12e7 / 8)) << i;
+  }
+}
+
+// Parts are whole groups: a look is at least one, and leaves one for others.
+TEST(Sharing, ByTryingLaunchesOfFewGroupsAreShared) {
+  Bench bench(cpu_and_gpu(2.5e6, 1e10, 1e7));
+  constexpr std::int32_t few = 64 << 10;  // in 64 groups
+  const auto in = bench.memory(few), out = bench.memory(few);
+  const auto map = bench.kernel("map");
+  Outcome last;
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_TRUE(bench.engine->to_host(in, true));
+    EXPECT_TRUE(bench.engine->to_host(out, false));
+    Request request{.kernel = map, .items = {few, 1, 1}, .group = {1 << 10, 1, 1}};
+    for (const auto& m : {in, out}) request.arguments.push_back(View{m, 0, m->size()});
+    request.arguments.push_back(std::get<device::Scalar>(device::scalar(few)));
+    last = outcome(bench, bench.engine->submit(request));
+    EXPECT_TRUE(bench.engine->to_host(out, false));
+  }
+  // In one task the copies go one after the other: the GPU needs twice as long as the CPU.
+  EXPECT_NEAR(static_cast<double>(last.points["cpu"]) / few, 2.0 / 3, 0.05);
+  bench.expect_mapped(in, 0);
+}
+
+TEST(Sharing, WhatIsShortIsNotTried) {
+  Bench bench(cpu_and_gpu(2.5e8, 2.5e8, 1e9));
+  const auto in = bench.memory(many / 4), out = bench.memory(many / 4);
+  const auto map = bench.kernel("map");
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(outcome(bench, bench.run(map, {in, out})).points.count("cpu"), 0u) << i;
 }
 
 TEST(Sharing, StepsOfAnIterationMoveOnlyTheEdges) {

@@ -1,0 +1,217 @@
+// First one device alone; then looks at what others do, which grow; then parts by the rates that were seen, corrected
+// by what came of them.
+#include "decide/parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+namespace heddle::decide {
+
+namespace {
+
+constexpr double first_look = 1.0 / 1024, largest_look = 1.0 / 16;
+constexpr double least_gain = 0.02;  // that a launch on several devices must have
+constexpr double worth = 0.04;       // of all rates: who adds less is left out
+constexpr double same = 0.01;        // parts that differ by less are the same
+constexpr double much_slower = 1.3;
+constexpr int most_shared = 6;  // ways to share that are tried
+
+bool alike(const Parts& a, const Parts& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+    return (x == 0) == (y == 0) && std::abs(x - y) < std::max(1e-9, std::min(same, 0.5 * std::min(x, y)));
+  });
+}
+
+std::size_t taking_part(const Parts& parts) {
+  return static_cast<std::size_t>(std::count_if(parts.begin(), parts.end(), [](double part) { return part > 0; }));
+}
+
+bool is_look(const Parts& parts) {
+  return taking_part(parts) > 1 &&
+         std::any_of(parts.begin(), parts.end(), [](double part) { return part > 0 && part <= largest_look; }) &&
+         std::all_of(parts.begin(), parts.end(), [](double part) { return part <= largest_look || part > 0.5; });
+}
+
+struct Choice {
+  Parts parts;
+  bool settled = false;
+};
+
+class Chooser {
+ public:
+  Chooser(const Experience& experience, const Candidates& candidates)
+      : can_(candidates.can), lead_(candidates.lead), steps_(candidates.steps) {
+    for (const Outcome& one : experience.outcomes) {
+      bool possible = one.parts.size() == can_.size();
+      for (std::size_t m = 0; possible && m < can_.size(); ++m) possible = one.parts[m] == 0 || can_[m];
+      if (possible) outcomes_.push_back(&one);
+    }
+  }
+
+  Choice choose() const {
+    if (!find(all_on(lead_, can_.size()))) return {all_on(lead_, can_.size())};
+    const Outcome& single = *best([](const Outcome& one) { return taking_part(one.parts) == 1; });
+    if (const Outcome* unsure = unconfirmed()) return {unsure->parts};
+    if (const auto looks = next_looks(single)) return {*looks};
+    // Alone, where that may be faster: beside others it may have been disturbed.
+    for (std::size_t m = 0; m < can_.size(); ++m) {
+      const auto rate = rate_of(m);
+      if (rate && !find(all_on(m, can_.size())) && 1 / *rate < 2 * single.seconds) return {all_on(m, can_.size())};
+    }
+    if (const auto shared = next_shared()) return {*shared};
+    const Outcome* several = best([](const Outcome& one) { return taking_part(one.parts) > 1 && !is_look(one.parts); });
+    const bool shares = several && several->seconds < (1 - least_gain) * single.seconds;
+    return {shares ? several->parts : single.parts, true};
+  }
+
+ private:
+  const Outcome* find(const Parts& parts) const {
+    for (const Outcome* one : outcomes_) {
+      if (alike(one->parts, parts)) return one;
+    }
+    return nullptr;
+  }
+
+  template <class Which>
+  const Outcome* best(const Which& which) const {
+    const Outcome* out = nullptr;
+    for (const Outcome* one : outcomes_) {
+      if (which(*one) && (!out || one->seconds < out->seconds)) out = one;
+    }
+    return out;
+  }
+
+  // What may be the best, but ran only once: the first time, bytes may have moved that will stay.
+  const Outcome* unconfirmed() const {
+    const Outcome* fastest = best([](const Outcome&) { return true; });
+    for (const Outcome* one : outcomes_) {
+      if (one->times < 2 && !is_look(one->parts) && one->seconds < 1.5 * fastest->seconds) return one;
+    }
+    return nullptr;
+  }
+
+  // Launches a second that a member would do alone: from the largest part that it had.
+  std::optional<double> rate_of(std::size_t m) const {
+    const Outcome* largest = nullptr;
+    for (const Outcome* one : outcomes_) {
+      if (one->parts[m] > 0 && one->ready[m] > 0 && (!largest || one->parts[m] > largest->parts[m])) largest = one;
+    }
+    return largest ? std::optional(largest->parts[m] / largest->ready[m]) : std::nullopt;
+  }
+
+  // A little for whoever is not known. A little more for whoever is slow in little parts, unless it took long.
+  std::optional<Parts> next_looks(const Outcome& single) const {
+    Parts out = single.parts;
+    bool any = false;
+    const auto base = static_cast<std::size_t>(std::max_element(out.begin(), out.end()) - out.begin());
+    for (std::size_t m = 0; m < can_.size(); ++m) {
+      if (!can_[m] || m == base) continue;
+      // The largest look so far, and the one before it.
+      const Outcome *largest = nullptr, *before = nullptr;
+      for (const Outcome* one : outcomes_) {
+        if (one->parts[m] == 0) continue;
+        if (!largest || one->parts[m] > largest->parts[m])
+          before = largest, largest = one;
+        else if (!before || one->parts[m] > before->parts[m])
+          before = one;
+      }
+      double wanted = first_look;
+      if (largest) {
+        const double part = largest->parts[m], took = largest->ready[m];
+        wanted = std::min(8 * part, largest_look);
+        // What a larger one would take: at the worst, in proportion.
+        double slope = took / part;
+        if (before && took > before->ready[m]) slope = (took - before->ready[m]) / (part - before->parts[m]);
+        const bool affordable =
+            before ? took + slope * (wanted - part) < single.seconds / 2 : took < single.seconds / 4;
+        if (part > largest_look / 1.5 || !affordable) wanted = 0;
+      }
+      if (wanted > 0) any = true, out[m] = wanted, out[base] -= wanted;
+    }
+    if (any) out = in_steps(out, steps_);
+    return any && !out.empty() && !find(out) ? std::optional(out) : std::nullopt;
+  }
+
+  // By the rates of whoever is worth it; once several have worked together, by what they did then.
+  std::optional<Parts> next_shared() const {
+    const auto shared = [](const Outcome& one) { return taking_part(one.parts) > 1 && !is_look(one.parts); };
+    if (std::count_if(outcomes_.begin(), outcomes_.end(), [&](const Outcome* one) { return shared(*one); }) >=
+        most_shared)
+      return std::nullopt;
+    const Outcome* together = best(shared);
+    Parts rates(can_.size(), 0);
+    for (std::size_t m = 0; m < can_.size(); ++m) {
+      if (together)
+        rates[m] = together->parts[m] > 0 ? together->parts[m] / together->ready[m] : 0;
+      else if (can_[m])
+        rates[m] = rate_of(m).value_or(0);
+    }
+    const double fastest = std::accumulate(rates.begin(), rates.end(), 0.0);
+    for (double& rate : rates) rate = rate < worth * fastest ? 0 : rate;
+    const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
+    for (double& rate : rates) rate /= all;
+    rates = in_steps(rates, steps_);
+    if (taking_part(rates) < 2 || find(rates)) return std::nullopt;
+    return rates;
+  }
+
+  const std::vector<bool>& can_;
+  std::size_t lead_;
+  std::int64_t steps_;
+  std::vector<const Outcome*> outcomes_;  // that are still possible
+};
+
+}  // namespace
+
+Parts all_on(std::size_t member, std::size_t count) {
+  Parts out(count, 0);
+  out[member] = 1;
+  return out;
+}
+
+void note(Experience& experience, const Parts& parts, const std::vector<double>& ready, double seconds) {
+  const auto at = std::find_if(experience.outcomes.begin(), experience.outcomes.end(),
+                               [&](const Outcome& one) { return alike(one.parts, parts); });
+  if (at == experience.outcomes.end()) {
+    experience.outcomes.push_back({parts, ready, seconds, 1});
+    return;
+  }
+  // Where all has become slower, what was seen before holds no more.
+  experience.slower = at->times >= 2 && seconds > much_slower * at->seconds ? experience.slower + 1 : 0;
+  if (experience.slower >= 3) {
+    experience = {{{parts, ready, seconds, 1}}, 0};
+    return;
+  }
+  if (seconds < at->seconds) at->seconds = seconds, at->ready = ready;
+  ++at->times;
+}
+
+Parts next_parts(const Experience& experience, const Candidates& candidates) {
+  return Chooser(experience, candidates).choose().parts;
+}
+
+bool settled(const Experience& experience, const Candidates& candidates) {
+  return Chooser(experience, candidates).choose().settled;
+}
+
+Parts in_steps(const Parts& parts, std::int64_t steps) {
+  const auto positive = [](double part) { return part > 0; };
+  std::int64_t later = std::count_if(parts.begin(), parts.end(), positive), begin = 0;
+  const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
+  if (later > steps || !(all > 0)) return {};
+  Parts out(parts.size(), 0);
+  double done = 0;
+  for (std::size_t m = 0; m < parts.size(); ++m) {
+    if (!positive(parts[m])) continue;
+    done += parts[m], --later;
+    const auto wanted = static_cast<std::int64_t>(std::llround(done / all * static_cast<double>(steps)));
+    const std::int64_t end = later == 0 ? steps : std::clamp(wanted, begin + 1, steps - later);
+    out[m] = static_cast<double>(end - begin) / static_cast<double>(steps);
+    begin = end;
+  }
+  return out;
+}
+
+}  // namespace heddle::decide

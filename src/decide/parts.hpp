@@ -1,0 +1,48 @@
+// One launch on devices in different memories, again and again: which part each of them gets, from how long launches
+// alike took with other parts. What copies, waiting and disturbing each other cost is in those times; nobody predicts
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heddle::decide {
+
+// Of a launch, per member; they add up to one.
+using Parts = std::vector<double>;
+
+Parts all_on(std::size_t member, std::size_t count);
+
+struct Outcome {
+  Parts parts;
+  std::vector<double> ready;  // seconds until each member was, at the best; 0: it had no part
+  double seconds = 0;         // until all were
+  int times = 0;              // that it was tried
+};
+
+// What launches of one shape have shown.
+struct Experience {
+  std::vector<Outcome> outcomes;
+  int slower = 0;  // launches in a row that took much longer than what was settled on had
+};
+
+// A launch with these parts is over.
+void note(Experience& experience, const Parts& parts, const std::vector<double>& ready, double seconds);
+
+struct Candidates {
+  std::vector<bool> can;                       // per member: it could take part
+  std::size_t lead = 0;                        // whom to begin with
+  std::int64_t steps = std::int64_t{1} << 40;  // that a launch can be cut into
+};
+
+// The parts to try next, or that are best.
+Parts next_parts(const Experience& experience, const Candidates& candidates);
+
+// Whether nothing is left to try.
+bool settled(const Experience& experience, const Candidates& candidates);
+
+// The same in whole steps, at least one for whoever has a part; none where there are not as many.
+Parts in_steps(const Parts& parts, std::int64_t steps);
+
+}  // namespace heddle::decide

@@ -1,0 +1,161 @@
+// Who gets which part, by trying, on machines that exist only here.
+#include "decide/parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace heddle::decide {
+namespace {
+
+struct Machine {
+  std::vector<double> alone;  // seconds of a whole launch
+  std::vector<double> fixed;  // and of any part, more
+  double disturbing = 0;      // all take so much longer for each part of the work that others do
+  std::vector<bool> can = std::vector<bool>(alone.size(), true);
+  std::int64_t steps = std::int64_t{1} << 40;
+  Experience experience{};
+  int launches = 0;
+  double longest = 0;
+
+  std::vector<double> ready(const Parts& parts) const {
+    std::vector<double> out(parts.size(), 0);
+    for (std::size_t m = 0; m < parts.size(); ++m) {
+      if (parts[m] > 0) out[m] = (fixed[m] + parts[m] * alone[m]) * (1 + disturbing * (1 - parts[m]));
+    }
+    return out;
+  }
+  static double seconds(const std::vector<double>& ready) { return *std::max_element(ready.begin(), ready.end()); }
+
+  // Launches until nothing is left to try; what they end with.
+  Parts settle(std::size_t lead = 0) {
+    for (launches = 0; launches < 100 && !settled(experience, {can, lead, steps}); ++launches) {
+      const Parts parts = next_parts(experience, {can, lead, steps});
+      const auto times = ready(parts);
+      note(experience, parts, times, seconds(times));
+      longest = std::max(longest, seconds(times));
+    }
+    return next_parts(experience, {can, lead, steps});
+  }
+};
+
+TEST(Parts, WhoIsMuchSlowerIsLeftOutAndCostsLittle) {
+  Machine machine{{1, 200}, {0, 0}};
+  EXPECT_EQ(machine.settle(), all_on(0, 2));
+  EXPECT_LE(machine.launches, 6);
+  EXPECT_LE(machine.longest, 1.6);  // a look that was too large, once
+}
+
+TEST(Parts, EqualDevicesShareEqually) {
+  Machine machine{{1, 1}, {0, 0}};
+  const Parts parts = machine.settle();
+  EXPECT_NEAR(parts[0], 0.5, 0.01);
+  EXPECT_LE(machine.launches, 12);
+  EXPECT_DOUBLE_EQ(machine.longest, 1);
+}
+
+TEST(Parts, EndTogetherWhateverItTakesToBegin) {
+  Machine machine{{1, 2}, {0.05, 0.2}};
+  const auto ready = machine.ready(machine.settle());
+  EXPECT_NEAR(ready[0], ready[1], 0.05);
+  EXPECT_LE(machine.launches, 20);
+}
+
+TEST(Parts, ABeginThatTakesLongHidesNobody) {
+  // In a thousandth of the launch it is a hundred times slower than alone.
+  Machine machine{{1, 1}, {0, 0.1}};
+  const Parts parts = machine.settle();
+  EXPECT_GT(parts[1], 0.4);
+  EXPECT_LT(Machine::seconds(machine.ready(parts)), 0.56);
+}
+
+TEST(Parts, DevicesThatDisturbEachOtherAreKeptApart) {
+  Machine machine{{1, 0.7}, {0, 0}, 1.5};
+  EXPECT_EQ(machine.settle(), all_on(1, 2));
+  EXPECT_LE(machine.launches, 16);
+}
+
+TEST(Parts, AsManyAsThereAre) {
+  Machine machine{{1, 4, 2, 100}, {0, 0, 0, 0}};
+  const Parts parts = machine.settle();
+  EXPECT_EQ(parts[3], 0);
+  EXPECT_NEAR(parts[0], 4.0 / 7, 0.03);
+  EXPECT_NEAR(parts[1], 1.0 / 7, 0.03);
+  EXPECT_NEAR(parts[2], 2.0 / 7, 0.03);
+}
+
+TEST(Parts, InWholeSteps) {
+  EXPECT_EQ(in_steps({0.999, 0.001}, 4), (Parts{0.75, 0.25}));
+  EXPECT_EQ(in_steps({0.001, 0.999}, 4), (Parts{0.25, 0.75}));
+  EXPECT_EQ(in_steps({0.3, 0, 0.7}, 10), (Parts{0.3, 0, 0.7}));
+  EXPECT_EQ(in_steps({0.5, 0.5}, 1), Parts{});
+  EXPECT_EQ(in_steps({1, 0}, 1), (Parts{1, 0}));
+  Machine machine{{1, 1}, {0, 0}};
+  machine.steps = 5;
+  const Parts parts = machine.settle();
+  EXPECT_NEAR(std::max(parts[0], parts[1]), 0.6, 1e-9);
+  EXPECT_LT(machine.launches, 12);
+}
+
+TEST(Parts, WhoIsGoneGetsNothing) {
+  Machine machine{{1, 1}, {0, 0}};
+  machine.settle();
+  machine.can[1] = false;
+  EXPECT_EQ(machine.settle(), all_on(0, 2));
+  machine.can[1] = true;
+  EXPECT_NEAR(machine.settle()[1], 0.5, 0.01);  // all of it is remembered
+  EXPECT_EQ(machine.launches, 0);
+}
+
+TEST(Parts, BeginsAnewWhenAllHasBecomeSlower) {
+  Machine machine{{1, 1}, {0, 0}};
+  machine.settle();
+  machine.alone = {1, 50};  // another program is busy there
+  for (int i = 0; i < 3; ++i) {
+    const Parts parts = next_parts(machine.experience, {machine.can});
+    const auto times = machine.ready(parts);
+    note(machine.experience, parts, times, Machine::seconds(times));
+  }
+  EXPECT_EQ(machine.settle(), all_on(0, 2));
+}
+
+TEST(Parts, OneThatWasSlowOnceIsNoReasonToBeginAnew) {
+  Machine machine{{1, 1}, {0, 0}};
+  const Parts parts = machine.settle();
+  for (int i = 0; i < 20; ++i) {
+    const auto times = machine.ready(parts);
+    const double late = i % 3 == 0 ? 5 : 1;
+    note(machine.experience, parts, times, late * Machine::seconds(times));
+  }
+  EXPECT_EQ(next_parts(machine.experience, {machine.can}), parts);
+  EXPECT_TRUE(settled(machine.experience, {machine.can}));
+}
+
+TEST(Parts, AlwaysEndsAndNeverWithWorseThanAlone) {
+  std::uint64_t state = 1;
+  const auto uniform = [&](double low, double high) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return low + (high - low) * static_cast<double>(state >> 11) / 9007199254740992.0;
+  };
+  for (int round = 0; round < 2000; ++round) {
+    Machine machine{{}, {}, uniform(0, 1) < 0.3 ? uniform(0, 2) : 0};
+    const int count = 2 + round % 3;
+    for (int m = 0; m < count; ++m) {
+      machine.alone.push_back(std::pow(10, uniform(-1, 2)));
+      machine.fixed.push_back(uniform(0, 0.3));
+    }
+    machine.can.assign(static_cast<std::size_t>(count), true);
+    if (round % 4 == 0) machine.steps = static_cast<std::int64_t>(uniform(1, 70));
+    const Parts parts = machine.settle();
+    ASSERT_LT(machine.launches, 60) << round;
+    // Of those that it had a reason to try alone.
+    EXPECT_LE(Machine::seconds(machine.ready(parts)), machine.alone[0] + machine.fixed[0] + 1e-12) << round;
+    double all = 0;
+    for (double part : parts) all += part;
+    EXPECT_NEAR(all, 1, 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace heddle::decide
