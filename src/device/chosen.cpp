@@ -165,6 +165,26 @@ std::vector<Selector> parse_selectors(const std::string& text) {
   return out;
 }
 
+namespace {
+
+// CPUs that are to be taken for devices with memory of their own.
+void set_apart(const std::string& ids, std::vector<Chosen>& devices, int next_space) {
+  std::istringstream words(ids);
+  for (std::string id; std::getline(words, id, ',');) {
+    const auto at =
+        std::find_if(devices.begin(), devices.end(), [&](const Chosen& one) { return one.info.id == lower(id); });
+    if (at == devices.end())
+      throw core::UsageError(
+          fmt::format("HEDDLE_APART='{}': no device '{}'; there are: {}", ids, id, listing(devices)));
+    if (at->info.space != host_memory) continue;
+    at->info.space = next_space++;
+    if (at->info.parent.empty()) at->info.parent = at->info.fingerprint;
+    at->info.fingerprint += "-apart";  // it is another thing to measure
+  }
+}
+
+}  // namespace
+
 Choice choose_devices(const core::Settings& settings, const core::Lookup& environment) {
   const std::vector<Selector> selectors = parse_selectors(settings.devices);
   Choice choice;
@@ -208,6 +228,7 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
       choice.devices.push_back({f.platform, handle, std::move(subs.value()[part]), std::move(info)});
     }
   }
+  set_apart(settings.apart, choice.devices, static_cast<int>(found.size()) + 1);
   return choice;
 }
 

@@ -1,0 +1,113 @@
+// Every workload on devices with different memories, again and again: in parts as told, and as is found out meanwhile.
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "engine/engine.hpp"
+#include "kernel/compiler.hpp"
+#include "test/device/any_device.hpp"
+#include "workloads/through_library.hpp"
+
+namespace heddle::workloads {
+namespace {
+
+// The CPU in halves, one of which is treated as if it had memory of its own; and all there is, where that has devices
+// with memory of their own.
+std::vector<device::Machine> machines() {
+  std::vector<device::Machine> out;
+  core::Settings settings = device::test_settings("cpu/2");
+  settings.apart = "cpu.0";
+  out.push_back(device::open_machine(settings, device::process_environment));
+  auto all = device::open_machine(device::test_settings("all"), device::process_environment);
+  const auto own = [](const auto& device) { return device->info().space != device::host_memory; };
+  if (all.devices.size() > 1 && std::any_of(all.devices.begin(), all.devices.end(), own)) out.push_back(std::move(all));
+  return out;
+}
+
+struct Counts {
+  int launches = 0, shared = 0, elsewhere = 0;  // on several devices; on another than the first alone
+};
+
+void run(engine::Engine& engine, const Workload& workload, const core::Variant& variant, const std::string& input,
+         Counts& counts) {
+  auto made = engine.make_kernel({variant.entry, variant.source, variant.options});
+  ASSERT_TRUE(made) << made.failure().what;
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(workload.name + " " + input + " " + variant.name + ", seed " + std::to_string(seed));
+  std::vector<std::shared_ptr<engine::Memory>> memories;
+  for (std::uint64_t i = 0; i < 18; ++i) {
+    Instance instance = make(workload, Size::tiny, input, seed + i);
+    if (!covers_space(variant, instance.space)) return;
+    Instance expected = instance;
+    workload.reference(expected);
+    poison(instance);
+    const core::NdRange range = core::nd_range(variant, instance.space, instance.space);
+    engine::Request request{.kernel = *made, .items = range.global, .group = range.local, .offset = range.offset};
+    request.dimensions = 3;
+    std::size_t next = 0;
+    for (const Argument& a : instance.arguments) {
+      if (a.scalar) {
+        request.arguments.emplace_back(device::Scalar(a.bytes.begin(), a.bytes.end()));
+        continue;
+      }
+      // Inputs may have another size each time; page-locked now and then.
+      if (next == memories.size() || memories[next]->size() != a.bytes.size()) {
+        memories.resize(next);
+        memories.push_back(engine.make_memory(a.bytes.size(), i % 2 == 0));
+      }
+      ASSERT_TRUE(engine.to_host(memories[next], true));
+      std::copy(a.bytes.begin(), a.bytes.end(), memories[next]->host().bytes.begin());
+      request.arguments.emplace_back(engine::View{memories[next], 0, a.bytes.size()});
+      ++next;
+    }
+    if (i % 3 != 0) {
+      std::mt19937_64 random(seed + i);
+      for (std::size_t d = 0; d < engine.devices().size(); ++d)
+        request.wishes.parts.push_back(static_cast<double>(random() % 100));
+    }
+    const auto launch = engine.submit(request);
+    const auto status = engine.wait(launch);
+    ASSERT_TRUE(status) << status.failure().what;
+    next = 0;
+    for (Argument& a : instance.arguments) {
+      if (a.scalar) continue;
+      ASSERT_TRUE(engine.to_host(memories[next], false));
+      const auto host = memories[next++]->host().bytes;
+      a.bytes.assign(host.begin(), host.end());
+    }
+    EXPECT_EQ(compare(workload, expected, instance).value_or("right"), "right") << i;
+    if (i == 0) std::this_thread::sleep_for(std::chrono::milliseconds(150));  // others build meanwhile
+    std::set<std::string> worked;
+    for (const engine::SliceReport& slice : engine.report(*launch).slices) worked.insert(slice.device);
+    ++counts.launches, counts.shared += worked.size() > 1;
+    counts.elsewhere += worked.size() == 1 && *worked.begin() != engine.devices().front()->info().id;
+  }
+}
+
+TEST(Shared, EveryWorkloadIsRight) {
+  for (device::Machine& machine : machines()) {
+    std::vector<device::Device*> devices;
+    for (const auto& device : machine.devices) devices.push_back(device.get());
+    kernel::Compiler compiler(kernel::options_of(device::test_settings("all")));
+    engine::Options options{
+        .analyse = [&](const auto& asked, const auto& forms) { return compiler.analyse(asked, forms); }};
+    options.shortest_slice = core::Nanoseconds(1);  // nothing is too short to be tried
+    engine::Engine engine(devices, options);
+    Counts counts;
+    for (const Workload* workload : all()) {
+      for (const std::string& input : workload->inputs)
+        run(engine, *workload, workload->variants.front(), input, counts);
+    }
+    std::printf("%d launches, %d on several devices, %d on another than the first\n", counts.launches, counts.shared,
+                counts.elsewhere);
+    EXPECT_GT(counts.launches, 400);
+    EXPECT_GT(counts.shared, 100);
+  }
+}
+
+}  // namespace
+}  // namespace heddle::workloads
