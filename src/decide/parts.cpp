@@ -171,6 +171,12 @@ Parts all_on(std::size_t member, std::size_t count) {
   return out;
 }
 
+void recall(Experience& experience, const Parts& parts, double seconds, int times) {
+  Outcome out{parts, {}, seconds, times, true};
+  for (double part : parts) out.ready.push_back(part > 0 ? seconds : 0);
+  experience.outcomes.push_back(std::move(out));
+}
+
 void note(Experience& experience, const Parts& parts, const std::vector<double>& ready, double seconds) {
   const auto at = std::find_if(experience.outcomes.begin(), experience.outcomes.end(),
                                [&](const Outcome& one) { return alike(one.parts, parts); });
@@ -180,7 +186,9 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
   }
   // Where all has become slower, what was seen before holds no more.
   experience.slower = at->times >= 2 && seconds > much_slower * at->seconds ? experience.slower + 1 : 0;
-  if (experience.slower >= 3) {
+  const bool another_time = at->recalled && seconds > 2 * at->seconds;
+  at->recalled = false;
+  if (experience.slower >= 3 || another_time) {
     experience = {{{parts, ready, seconds, 1}}, 0};
     return;
   }

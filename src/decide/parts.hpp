@@ -19,6 +19,7 @@ struct Outcome {
   std::vector<double> ready;  // seconds until each member was, at the best; 0: it had no part
   double seconds = 0;         // until all were
   int times = 0;              // that it was tried
+  bool recalled = false;      // by an earlier run of the program alone
 };
 
 // What launches of one shape have shown.
@@ -26,6 +27,9 @@ struct Experience {
   std::vector<Outcome> outcomes;
   int slower = 0;  // launches in a row that took much longer than what was settled on had
 };
+
+// What an earlier run has seen: when all were ready.
+void recall(Experience& experience, const Parts& parts, double seconds, int times);
 
 // A launch with these parts is over.
 void note(Experience& experience, const Parts& parts, const std::vector<double>& ready, double seconds);

@@ -340,6 +340,19 @@ void Engine::choose(Launch& launch) {
   }
 }
 
+// Under which the store knows what a launch by one way takes.
+core::SampleKey Engine::key_of(const Launch& launch, const Way& way, const std::string& device) {
+  const KernelSource& source = way.kernel->source();
+  core::Launch shape{.space = launch.space, .group = way.grid.local};
+  for (const Argument& argument : launch.request.arguments) {
+    if (const auto* view = std::get_if<View>(&argument))
+      shape.arguments.push_back({.kind = core::Argument::Kind::buffer, .size = view->size});
+  }
+  const std::string kernel = core::fingerprint_of(
+      {.name = way.variant, .source = source.text, .entry = source.name, .options = source.options});
+  return {kernel, way.variant, "", device, core::shape_of(shape)};
+}
+
 // What the store knows of the rivals for launches of this kind.
 void Engine::recall(const Launch& launch, std::size_t m, Choice& choice) {
   if (!options_.store) return;
@@ -347,16 +360,7 @@ void Engine::recall(const Launch& launch, std::size_t m, Choice& choice) {
   std::vector<std::optional<double>> costs;
   const core::History history = options_.store->load("", info.fingerprint);
   for (const Way& way : launch.ways) {
-    const KernelSource& source = way.kernel->source();
-    core::Launch shape{.space = launch.space, .group = way.grid.local};
-    for (const Argument& argument : launch.request.arguments) {
-      if (const auto* view = std::get_if<View>(&argument))
-        shape.arguments.push_back({.kind = core::Argument::Kind::buffer, .size = view->size});
-    }
-    const std::string kernel = core::fingerprint_of(
-        {.name = way.variant, .source = source.text, .entry = source.name, .options = source.options});
-    const core::SampleKey& key =
-        choice.keys.emplace_back(core::SampleKey{kernel, way.variant, "", info.fingerprint, core::shape_of(shape)});
+    const core::SampleKey& key = choice.keys.emplace_back(key_of(launch, way, info.fingerprint));
     const core::Record* record = history.find(key);
     costs.push_back(record && !record->samples.empty() ? std::optional(1e-9 * record->median()) : std::nullopt);
   }

@@ -114,6 +114,8 @@ class Engine {
     std::vector<Nanoseconds> ready;  // per member, so far
     Nanoseconds submitted{0};
     std::vector<const Memory*> memories;
+    core::SampleKey key;  // under which the store keeps it
+    std::int64_t points = 0;
   };
   // Bytes between ordinary host memory and a device, by way of a locked chunk.
   struct Piece {
@@ -173,6 +175,7 @@ class Engine {
   void bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>& scalars, const std::vector<Bytes>& sizes);
   void choose(Launch& launch);
   void recall(const Launch& launch, std::size_t member, Choice& choice);
+  static core::SampleKey key_of(const Launch& launch, const Way& way, const std::string& device);
   void learn(const Slice& slice);
   void count_winner(const Slice& slice);
   void watch_winners(Launch& launch);
@@ -229,7 +232,11 @@ class Engine {
   std::vector<core::Box> cut(const Launch& launch, const decide::Parts& parts) const;
   void recall_cuts(Launch& launch) const;
   void settle_cuts(const Launch& launch);
+
+  // trying.cpp
   bool tries_parts(const Launch& launch) const;
+  core::SampleKey key_of_parts(const Launch& launch, const decide::Parts& parts) const;
+  void recall_parts(const Launch& launch) const;
   decide::Parts parts_to_try(const Launch& launch) const;
   void note_parts(const Launch& launch);
   void returned(const Gather& gather);

@@ -91,6 +91,7 @@ struct Shape {
   mutable std::optional<Plan> plan;             // mutable: under the engine's lock, as all here
   mutable std::optional<Cuts> cuts;
   mutable decide::Experience experience;  // of devices in different memories
+  mutable bool recalled = false;          // what the store knows of that
 };
 
 class Kernel {

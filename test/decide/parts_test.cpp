@@ -120,6 +120,20 @@ TEST(Parts, BeginsAnewWhenAllHasBecomeSlower) {
   EXPECT_EQ(machine.settle(), all_on(0, 2));
 }
 
+TEST(Parts, WhatIsRecalledHoldsIfItStillDoes) {
+  Machine before{{1, 1}, {0, 0}};
+  const Parts parts = before.settle();
+  Machine now{{1, 1}, {0, 0}};
+  for (const Outcome& one : before.experience.outcomes) recall(now.experience, one.parts, one.seconds, one.times);
+  EXPECT_EQ(now.settle(), parts);
+  EXPECT_EQ(now.launches, 0);
+  // Another program is busy there, or it is another machine: noticed at once.
+  now.alone = {1, 50};
+  const auto times = now.ready(parts);
+  note(now.experience, parts, times, Machine::seconds(times));
+  EXPECT_EQ(now.settle(), all_on(0, 2));
+}
+
 TEST(Parts, OneThatWasSlowOnceIsNoReasonToBeginAnew) {
   Machine machine{{1, 1}, {0, 0}};
   const Parts parts = machine.settle();

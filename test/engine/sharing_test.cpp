@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "profile/store.hpp"
 #include "test/engine/bench.hpp"
 
 namespace heddle::engine {
@@ -138,6 +139,31 @@ TEST(Sharing, ByTryingALaunchFromTheHostIsShared) {
   EXPECT_LT(last.seconds, 1.2 * ideal);
   EXPECT_NEAR(static_cast<double>(last.points["cpu"]) / (4 * many), 0.5, 0.1);
   bench.expect_mapped(in, 0);
+}
+
+// What one run has found out, the next begins with.
+TEST(Sharing, ByTryingNothingIsTriedAgainInTheNextRun) {
+  profile::Store store(":memory:");
+  const double gpu_alone = 4 * many * 4 / 1e9, ideal = gpu_alone / 2;
+  for (int run = 0; run < 2; ++run) {
+    Bench bench(cpu_and_gpu(2.5e8, 1e10, 1e9), {.store = &store});
+    const auto in = bench.memory(4 * many), out = bench.memory(4 * many);
+    const auto map = bench.kernel("map");
+    for (int i = 0; i < 25; ++i) {
+      const Outcome one = from_host_to_host(bench, map, in, out);
+      // Once the kernel has run, and it is known that the host reads the results.
+      if (run == 1 && i > 1) {
+        EXPECT_LT(one.seconds, 1.2 * ideal) << i;
+      }
+    }
+  }
+  // What has changed meanwhile costs two launches: in the first one, something may have been compiled.
+  Bench other(cpu_and_gpu(1e6, 1e10, 1e9), {.store = &store});
+  const auto in = other.memory(4 * many), out = other.memory(4 * many);
+  const auto map = other.kernel("map");
+  int shared = 0;
+  for (int i = 0; i < 12; ++i) shared += from_host_to_host(other, map, in, out).points["cpu"] > many;
+  EXPECT_LE(shared, 2);
 }
 
 TEST(Sharing, ByTryingTheFasterOneIsLeftAlone) {
