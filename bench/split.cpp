@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <random>
 #include <set>
 #include <thread>
 
@@ -15,8 +16,10 @@
 #include "bench/plain.hpp"
 #include "bench/suites.hpp"
 #include "core/median.hpp"
+#include "device/facts.hpp"
 #include "engine/engine.hpp"
 #include "kernel/compiler.hpp"
+#include "workloads/on_device.hpp"
 #include "workloads/through_library.hpp"
 
 namespace heddle::bench {
@@ -27,7 +30,8 @@ using Clock = std::chrono::steady_clock;
 using Parts = std::vector<double>;  // of a launch, per device
 
 constexpr const char *ours_name = "Heddle", *oracle_name = "best shares tried", *linear_name = "in proportion to rates",
-                     *whole_name = "undivided CPU", *alone_name = "alone on ", *plan_name = "plan of shares";
+                     *whole_name = "undivided CPU", *alone_name = "alone on ", *plan_name = "plan of shares",
+                     *prediction_name = "prediction of ";
 
 std::vector<device::Device*> all_of(const device::Machine& machine) {
   std::vector<device::Device*> out;
@@ -269,8 +273,103 @@ std::vector<Row> planning(Context& context) {
   return {summarise(plan_name + std::string(", a million groups on 4 devices"), "", "us", samples)};
 }
 
+// What a launch's time may depend on: as the engine has it.
+std::vector<double> variables_of(const workloads::Instance& instance, const core::Variant& variant) {
+  const core::NdRange range = core::nd_range(variant, instance.space, instance.space);
+  std::vector<double> out{1};
+  for (std::size_t d = 0; d < 3; ++d) out[0] *= static_cast<double>(range.global[d] / range.local[d]);
+  for (const workloads::Argument& a : instance.arguments) {
+    if (!a.scalar)
+      out.push_back(static_cast<double>(a.bytes.size()));
+    else if (a.element == workloads::Element::i32)
+      out.push_back(a.as<std::int32_t>()[0]);
+    else if (a.element == workloads::Element::u32)
+      out.push_back(a.as<std::uint32_t>()[0]);
+    else
+      out.push_back(0);
+  }
+  return out;
+}
+
+// The first so many of a launch's groups, along its slowest dimension; in 64ths.
+core::Box first_of(const core::Box& space, const core::Variant& variant, int of_64) {
+  core::Box out = space;
+  int slowest = 0;
+  for (int d = 0; d < 3; ++d) slowest = space.extent(d) > 1 ? d : slowest;
+  const auto at = static_cast<std::size_t>(slowest);
+  const std::int64_t step = variant.footprint.points[at], steps = (space.extent(slowest) + step - 1) / step;
+  out.end[at] = std::min(space.end[at], space.begin[at] + step * std::max<std::int64_t>(1, steps * of_64 / 64));
+  return out;
+}
+
+// SKMD's section 4.3: profiled at two sizes, in 16 parts each, then random parts of a third size.
+std::vector<Row> prediction(Context& context, const workloads::Workload& workload) {
+  using workloads::Size;
+  std::vector<Row> out;
+  const auto variant = std::find_if(workload.variants.begin(), workload.variants.end(),
+                                    [](const core::Variant& v) { return v.cut == core::Cut::by_offset; });
+  if (variant == workload.variants.end()) return out;
+  const auto number = static_cast<std::size_t>(variant - workload.variants.begin());
+  for (const auto& device : context.machine.devices) {
+    const device::Clock clock = take(device::facts_of(*device, context.settings.cache)).clock;
+    const auto seconds = [&](workloads::OnDevice& there, const core::Box& box, int times) {
+      return least_of(times, [&] { return core::seconds(take(there.run({number, box}, clock)).duration); });
+    };
+    std::vector<predict::Observation> seen;
+    const bool quick = context.options.quick;
+    for (const Size size : {quick ? Size::tiny : Size::normal, quick ? Size::normal : Size::medium}) {
+      const workloads::Instance instance = workloads::make(workload, size, workload.inputs.front(), 1);
+      const auto there = take(workloads::OnDevice::open(*device, workload, instance));
+      take(there->reset());
+      take(there->prepare({number, instance.space}));
+      for (int part = 4; part <= 64; part += 4) {
+        const core::Box box = first_of(instance.space, *variant, part);
+        double time = seconds(*there, box, 1);
+        if (time < 0.1) time = std::min(time, seconds(*there, box, 1));
+        seen.push_back({static_cast<double>(box.volume()), variables_of(instance, *variant), time});
+      }
+    }
+    const auto model = predict::TimeModel::fit(seen);
+    if (!model) continue;
+    const workloads::Instance instance =
+        workloads::make(workload, quick ? Size::normal : Size::large, workload.inputs.front(), 1);
+    const auto there = take(workloads::OnDevice::open(*device, workload, instance));
+    take(there->reset());
+    take(there->prepare({number, instance.space}));
+    const predict::Curve curve = model->at(variables_of(instance, *variant));
+    std::mt19937 random(1);
+    std::vector<double> errors;
+    double squares = 0;
+    const auto begin = Clock::now();
+    // As often as in the paper, if that does not take too long here; and no parts that would.
+    const double most = std::clamp(64 * 0.5 / curve(static_cast<double>(instance.space.volume())), 1.0, 64.0);
+    while (errors.size() < 128 && (errors.size() < 8 || microseconds_since(begin) < 5e6)) {
+      const core::Box box =
+          first_of(instance.space, *variant, 1 + static_cast<int>(random() % static_cast<unsigned>(most)));
+      const double real = seconds(*there, box, 1), guess = curve(static_cast<double>(box.volume()));
+      errors.push_back(100 * std::abs(guess / real - 1));
+      squares += (guess - real) * (guess - real);
+    }
+    const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+    const double norm = 1e3 * std::sqrt(squares / static_cast<double>(errors.size()));
+    out.push_back(summarise(prediction_name + workload.name + ", mean error", device->info().id, "%", {mean}));
+    out.push_back(
+        summarise(prediction_name + workload.name + ", root of mean square", device->info().id, "ms", {norm}));
+  }
+  return out;
+}
+
 std::vector<Shard> shards(Context& context) {
   std::vector<Shard> out{{"plan", planning}};
+  // Those of the paper.
+  static const std::set<std::string> profiled = {
+      "aes_encrypt", "aes_decrypt", "binomial_option", "black_scholes",    "box_muller", "fdtd3d", "histogram",
+      "sgemm",       "transpose",   "median_filter",   "mersenne_twister", "nbody",      "reduce", "scan_large_arrays",
+      "sobel",       "vector_add"};
+  for (const workloads::Workload* workload : workloads::all()) {
+    if (profiled.count(workload->name))
+      out.push_back({"prediction " + workload->name, [workload](Context& c) { return prediction(c, *workload); }});
+  }
   if (context.machine.devices.size() < 2) return out;
   for (const workloads::Workload* workload : workloads::all()) {
     for (const std::string& input : workload->inputs)
@@ -286,7 +385,12 @@ nlohmann::json summary(const std::vector<Row>& rows) {
   };
   std::map<std::string, Times> times;
   nlohmann::json out;
+  std::vector<double> errors;
   for (const Row& row : rows) {
+    if (row.name.starts_with(prediction_name)) {
+      if (row.unit == "%") errors.push_back(row.median);
+      continue;
+    }
     if (row.name.starts_with(plan_name)) out["plan_us"] = row.median;
     const auto colon = row.name.find(": ");
     if (colon == row.name.npos) continue;
@@ -298,6 +402,9 @@ nlohmann::json summary(const std::vector<Row>& rows) {
     if (what.starts_with(linear_name)) t.linear = row.median;
     if (what.starts_with(whole_name)) t.whole = row.median;
   }
+  if (!errors.empty())
+    out["mean_prediction_error_pct"] =
+        std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
   double speedup = 0, efficiency = 0, linear = 0, worst = -100, whole = -100;
   int count = 0;
   for (const auto& [name, t] : times) {
