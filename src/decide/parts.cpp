@@ -16,7 +16,8 @@ constexpr double least_gain = 0.02;  // that a launch on several devices must ha
 constexpr double worth = 0.04;       // of all rates: who adds less is left out
 constexpr double same = 0.01;        // parts that differ by less are the same
 constexpr double much_slower = 1.3;
-constexpr int most_shared = 6;  // ways to share that are tried
+constexpr int most_shared = 6;    // ways to share that are tried
+constexpr int most_failures = 3;  // of a member, before it is left out
 
 bool alike(const Parts& a, const Parts& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
@@ -30,27 +31,25 @@ std::size_t taking_part(const Parts& parts) {
 
 bool is_look(const Parts& parts) {
   return taking_part(parts) > 1 &&
-         std::any_of(parts.begin(), parts.end(), [](double part) { return part > 0 && part <= largest_look; }) &&
-         std::all_of(parts.begin(), parts.end(), [](double part) { return part <= largest_look || part > 0.5; });
+         std::any_of(parts.begin(), parts.end(), [](double part) { return part > 0 && part <= 1.05 * largest_look; }) &&
+         std::all_of(parts.begin(), parts.end(), [](double part) { return part <= 1.05 * largest_look || part > 0.5; });
 }
-
-struct Choice {
-  Parts parts;
-  bool settled = false;
-};
 
 class Chooser {
  public:
   Chooser(const Experience& experience, const Candidates& candidates)
       : can_(candidates.can), lead_(candidates.lead), steps_(candidates.steps) {
+    for (std::size_t m = 0; m < can_.size() && m < experience.failures.size(); ++m)
+      can_[m] = can_[m] && (m == lead_ || experience.failures[m] < most_failures);
+    if (experience.recalled && possible(experience.recalled->parts))
+      recalled_ = in_steps(experience.recalled->parts, steps_);
     for (const Outcome& one : experience.outcomes) {
-      bool possible = one.parts.size() == can_.size();
-      for (std::size_t m = 0; possible && m < can_.size(); ++m) possible = one.parts[m] == 0 || can_[m];
-      if (possible) outcomes_.push_back(&one);
+      if (possible(one.parts)) outcomes_.push_back(&one);
     }
   }
 
-  Choice choose() const {
+  Next choose() const {
+    if (!recalled_.empty()) return {recalled_, true};
     if (!find(all_on(lead_, can_.size()))) return {all_on(lead_, can_.size())};
     const Outcome& single = *best([](const Outcome& one) { return taking_part(one.parts) == 1; });
     if (const Outcome* unsure = unconfirmed()) return {unsure->parts};
@@ -67,6 +66,12 @@ class Chooser {
   }
 
  private:
+  bool possible(const Parts& parts) const {
+    bool out = parts.size() == can_.size();
+    for (std::size_t m = 0; out && m < can_.size(); ++m) out = parts[m] == 0 || can_[m];
+    return out;
+  }
+
   const Outcome* find(const Parts& parts) const {
     for (const Outcome* one : outcomes_) {
       if (alike(one->parts, parts)) return one;
@@ -107,7 +112,7 @@ class Chooser {
     bool any = false;
     const auto base = static_cast<std::size_t>(std::max_element(out.begin(), out.end()) - out.begin());
     for (std::size_t m = 0; m < can_.size(); ++m) {
-      if (!can_[m] || m == base) continue;
+      if (!can_[m] || m == base || out[base] < 0.6) continue;
       // The largest look so far, and the one before it.
       const Outcome *largest = nullptr, *before = nullptr;
       for (const Outcome* one : outcomes_) {
@@ -157,9 +162,10 @@ class Chooser {
     return rates;
   }
 
-  const std::vector<bool>& can_;
+  std::vector<bool> can_;
   std::size_t lead_;
   std::int64_t steps_;
+  Parts recalled_;                        // none: nothing is
   std::vector<const Outcome*> outcomes_;  // that are still possible
 };
 
@@ -171,13 +177,21 @@ Parts all_on(std::size_t member, std::size_t count) {
   return out;
 }
 
-void recall(Experience& experience, const Parts& parts, double seconds, int times) {
-  Outcome out{parts, {}, seconds, times, true};
-  for (double part : parts) out.ready.push_back(part > 0 ? seconds : 0);
-  experience.outcomes.push_back(std::move(out));
+void recall(Experience& experience, const Parts& parts, double seconds) {
+  experience.recalled = Outcome{parts, {}, seconds, 2};
+}
+
+void note_failure(Experience& experience, std::size_t member) {
+  if (experience.failures.size() <= member) experience.failures.resize(member + 1);
+  ++experience.failures[member];
 }
 
 void note(Experience& experience, const Parts& parts, const std::vector<double>& ready, double seconds) {
+  if (auto& recalled = experience.recalled) {
+    // It was another machine, or another time.
+    const bool as_before = seconds <= 2 * recalled->seconds && seconds >= 0.5 * recalled->seconds;
+    if (alike(recalled->parts, parts) && !as_before) recalled.reset();
+  }
   const auto at = std::find_if(experience.outcomes.begin(), experience.outcomes.end(),
                                [&](const Outcome& one) { return alike(one.parts, parts); });
   if (at == experience.outcomes.end()) {
@@ -186,22 +200,31 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
   }
   // Where all has become slower, what was seen before holds no more.
   experience.slower = at->times >= 2 && seconds > much_slower * at->seconds ? experience.slower + 1 : 0;
-  const bool another_time = at->recalled && seconds > 2 * at->seconds;
-  at->recalled = false;
-  if (experience.slower >= 3 || another_time) {
-    experience = {{{parts, ready, seconds, 1}}, 0};
+  if (experience.slower >= 3) {
+    experience.outcomes = {{parts, ready, seconds, 1}};
+    experience.recalled.reset();
+    experience.slower = 0;
     return;
   }
-  if (seconds < at->seconds) at->seconds = seconds, at->ready = ready;
-  ++at->times;
+  // While it is tried the least; then what is usual: the luckiest of many is no promise.
+  constexpr int tries = 4;
+  if (seconds < at->seconds) at->ready = ready;
+  if (at->times < tries)
+    at->seconds = std::min(at->seconds, seconds);
+  else
+    at->seconds += (seconds < at->seconds ? 0.2 : 0.1) * (std::min(seconds, much_slower * at->seconds) - at->seconds);
+  at->times = std::min(at->times + 1, tries);
 }
 
-Parts next_parts(const Experience& experience, const Candidates& candidates) {
-  return Chooser(experience, candidates).choose().parts;
+std::optional<double> alone(const Experience& experience, std::size_t member) {
+  for (const Outcome& one : experience.outcomes) {
+    if (member < one.parts.size() && one.parts[member] == 1) return one.seconds;
+  }
+  return std::nullopt;
 }
 
-bool settled(const Experience& experience, const Candidates& candidates) {
-  return Chooser(experience, candidates).choose().settled;
+Next next_parts(const Experience& experience, const Candidates& candidates) {
+  return Chooser(experience, candidates).choose();
 }
 
 Parts in_steps(const Parts& parts, std::int64_t steps) {

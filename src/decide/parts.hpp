@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace heddle::decide {
@@ -19,17 +20,21 @@ struct Outcome {
   std::vector<double> ready;  // seconds until each member was, at the best; 0: it had no part
   double seconds = 0;         // until all were
   int times = 0;              // that it was tried
-  bool recalled = false;      // by an earlier run of the program alone
 };
 
 // What launches of one shape have shown.
 struct Experience {
   std::vector<Outcome> outcomes;
-  int slower = 0;  // launches in a row that took much longer than what was settled on had
+  std::optional<Outcome> recalled;  // what an earlier run of the program settled on; forgotten when it no longer holds
+  int slower = 0;                   // launches in a row that took much longer than what was settled on had
+  std::vector<int> failures;        // per member: launches in which its part was not computed as it should
 };
 
-// What an earlier run has seen: when all were ready.
-void recall(Experience& experience, const Parts& parts, double seconds, int times);
+// What an earlier run has settled on, and how long that took.
+void recall(Experience& experience, const Parts& parts, double seconds);
+
+// A part of this member had to be computed by others, or again. After a few of them it is left out.
+void note_failure(Experience& experience, std::size_t member);
 
 // A launch with these parts is over.
 void note(Experience& experience, const Parts& parts, const std::vector<double>& ready, double seconds);
@@ -40,11 +45,15 @@ struct Candidates {
   std::int64_t steps = std::int64_t{1} << 40;  // that a launch can be cut into
 };
 
-// The parts to try next, or that are best.
-Parts next_parts(const Experience& experience, const Candidates& candidates);
+// The parts to try next; or that are best, where nothing is left to try.
+struct Next {
+  Parts parts;
+  bool settled = false;
+};
+Next next_parts(const Experience& experience, const Candidates& candidates);
 
-// Whether nothing is left to try.
-bool settled(const Experience& experience, const Candidates& candidates);
+// Seconds of a launch that one member did alone, where it was seen.
+std::optional<double> alone(const Experience& experience, std::size_t member);
 
 // The same in whole steps, at least one for whoever has a part; none where there are not as many.
 Parts in_steps(const Parts& parts, std::int64_t steps);

@@ -113,7 +113,7 @@ class Engine {
     decide::Parts parts;
     std::vector<Nanoseconds> ready;  // per member, so far
     Nanoseconds submitted{0};
-    std::vector<const Memory*> memories;
+    std::vector<const Gather*> awaited;
     core::SampleKey key;  // under which the store keeps it
     std::int64_t points = 0;
   };
@@ -237,10 +237,10 @@ class Engine {
   bool tries_parts(const Launch& launch) const;
   core::SampleKey key_of_parts(const Launch& launch, const decide::Parts& parts) const;
   void recall_parts(const Launch& launch) const;
-  decide::Parts parts_to_try(const Launch& launch) const;
+  decide::Next parts_to_try(const Launch& launch) const;
   void note_parts(const Launch& launch);
   void returned(const Gather& gather);
-  void finish_returning();
+  void finish(const Returning& one);
 
   // slices.cpp
   enum class AtHand { yes, soon, never };

@@ -92,6 +92,7 @@ void Engine::give_up(const Gather& gather) {
   gather.memory->abandon(host_memory, gather.event);
   gather.memory->forget(host_memory, SpanSet(gather.bytes));
   gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));
+  returned(gather);
   count_failure(gather.member, {core::FailureKind::hang, "a copy to the host did not end", ""});
   gathers_.erase(at);
   if (std::exchange(room_wanted_, false)) turn_hungry();

@@ -210,6 +210,7 @@ class Launch {
   int tasks = 0;            // slices into which each device's share is cut; 0: not decided yet
   bool crowded = false;     // some device has too little room for fewer
   decide::Parts tried;      // parts by what launches before have shown; empty: not so
+  bool settled = false;     // and those that are best
   bool undisturbed = true;  // no other launch was there when it came
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;

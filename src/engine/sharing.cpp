@@ -190,7 +190,10 @@ void Engine::recall_cuts(Launch& launch) const {
   const auto& shape = launch.ways.front().shape;
   const Wishes& wishes = launch.request.wishes;
   std::vector<core::Box> boxes;
-  if (shape) launch.tried = parts_to_try(launch);
+  if (shape) {
+    decide::Next next = parts_to_try(launch);
+    launch.tried = std::move(next.parts), launch.settled = next.settled;
+  }
   if (!wishes.parts.empty() && launch.undivided.empty())
     boxes = cut(launch, wishes.parts);
   else if (!launch.tried.empty())

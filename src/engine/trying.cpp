@@ -10,6 +10,17 @@
 
 namespace heddle::engine {
 
+namespace {
+
+// Of a device in the store: parameters have names without dots.
+std::string name_of(const device::Info& info) {
+  std::string out = info.id;
+  std::replace(out.begin(), out.end(), '.', '_');
+  return out;
+}
+
+}  // namespace
+
 // Whether it is found out by trying who takes part: where devices have different memories, and nobody knows what
 // copies cost.
 bool Engine::tries_parts(const Launch& launch) const {
@@ -20,22 +31,27 @@ bool Engine::tries_parts(const Launch& launch) const {
          std::none_of(members_.begin(), members_.end(), [](const Member& member) { return member.link.in > 0; });
 }
 
-// Under which the store knows what a launch in these parts took: the kernel, all devices, and the shape.
+// Under which the store knows what a launch in these parts took: the kernel, all devices, and all that makes its shape.
 core::SampleKey Engine::key_of_parts(const Launch& launch, const decide::Parts& parts) const {
   if (!options_.store) return {};
-  core::Fingerprint devices;
+  core::Fingerprint devices, scalars;
   core::Configuration shares;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const device::Info& info = members_[m].device->info();
     devices.add(info.fingerprint);
-    if (m < parts.size()) shares.values.emplace_back(info.id, std::round(1e6 * parts[m]) / 1e6);
+    if (m < parts.size()) shares.values.emplace_back(name_of(info), std::round(1e6 * parts[m]) / 1e6);
   }
-  core::SampleKey out = key_of(launch, launch.ways.front(), devices.hex());
+  const Way& way = launch.ways.front();
+  for (const auto& scalar : way.shape->scalars)
+    scalars.add(std::string_view(reinterpret_cast<const char*>(scalar.data()), scalar.size()));
+  for (std::int64_t offset : way.grid.offset) scalars.add(static_cast<unsigned long long>(offset));
+  core::SampleKey out = key_of(launch, way, devices.hex());
+  out.shape += " " + scalars.hex().substr(0, 16);
   out.parameters = core::to_string(shares);
   return out;
 }
 
-// What earlier runs of the program found out.
+// What earlier runs of the program have settled on.
 void Engine::recall_parts(const Launch& launch) const {
   const Shape& shape = *launch.ways.front().shape;
   if (!options_.store || std::exchange(shape.recalled, true)) return;
@@ -45,89 +61,121 @@ void Engine::recall_parts(const Launch& launch) const {
   options_.store->name(like.kernel, launch.name());
   options_.store->name(like.device, names);
   const core::History history = options_.store->load(like.kernel, like.device);
+  std::int64_t most = 0;
   for (const auto& [key, record] : history.records()) {
     if (key.shape != like.shape || key.variant != like.variant || record.samples.empty()) continue;
     decide::Parts parts(members_.size(), 0);
     try {
       const core::Configuration shares = core::parse_configuration(key.parameters);
       for (std::size_t m = 0; m < members_.size(); ++m) {
-        const core::Value& value = shares.at(members_[m].device->info().id);
+        const core::Value& value = shares.at(name_of(members_[m].device->info()));
         const auto* whole = std::get_if<std::int64_t>(&value);
         parts[m] = whole ? static_cast<double>(*whole) : std::get<double>(value);
       }
     } catch (const std::exception&) {
       continue;  // written by another version
     }
-    decide::recall(shape.experience, parts, 1e-9 * record.median() * static_cast<double>(launch.space.volume()),
-                   static_cast<int>(std::min<std::int64_t>(2, record.aggregate.count)));
+    if (record.aggregate.count <= most) continue;
+    most = record.aggregate.count;
+    decide::recall(shape.experience, parts, 1e-9 * record.median() * static_cast<double>(launch.space.volume()));
   }
 }
 
 // The parts to try, or that are best; none: the primary does all.
-decide::Parts Engine::parts_to_try(const Launch& launch) const {
+decide::Next Engine::parts_to_try(const Launch& launch) const {
   const Way& way = launch.ways.front();
   const decide::Experience& experience = way.shape->experience;
-  if (!tries_parts(launch) || !launch.undisturbed) return {};
+  if (!tries_parts(launch)) return {};
   recall_parts(launch);
-  if (experience.outcomes.empty()) return {};
-  // What is short is not worth it.
-  if (experience.outcomes.front().seconds < 4 * core::seconds(options_.shortest_slice)) return {};
+  if (!experience.recalled) {
+    // What is short is not worth it.
+    const auto alone = decide::alone(experience, primary_);
+    if (!alone || *alone < 4 * core::seconds(options_.shortest_slice)) return {};
+  }
   decide::Candidates candidates{{}, primary_, steps_of(launch)};
+  const std::int64_t group = way.grid.local[0] * way.grid.local[1] * way.grid.local[2];
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Built& built = way.kernel->built[m];
-    const bool can_cut = way.kernel->cut_by() != CutBy::box || built.box;
-    candidates.can.push_back(built.state == Built::State::ready && can_cut && !members_[m].aside &&
-                             !launch.excluded[m] && !launch.windowed[m]);
+    const bool boxed = way.kernel->cut_by() == CutBy::box;
+    const device::Kernel* code = boxed ? built.box.get() : built.original.get();
+    candidates.can.push_back(built.state == Built::State::ready && code && group <= code->limits().group &&
+                             !members_[m].aside && !launch.excluded[m] && !launch.windowed[m]);
   }
   if (!candidates.can[primary_]) return {};
-  return decide::next_parts(experience, candidates);
+  decide::Next out = decide::next_parts(experience, candidates);
+  // Beside others nothing can be tried.
+  return out.settled || launch.undisturbed ? out : decide::Next{};
 }
 
 // What a launch that is over has shown of its parts; where the host reads results, as soon as they are there.
 void Engine::note_parts(const Launch& launch) {
-  if (!tries_parts(launch) || !launch.undisturbed || active_.size() > 1 || launch.failure ||
-      launch.report.retries > 0 || !launch.timed_fairly)
-    return;
-  Returning out{launch.ways.front().shape, launch.tried, launch.ready, launch.report.submitted, {}, {}, 0};
+  if (!tries_parts(launch) || launch.failure) return;
+  const Shape& shape = *launch.ways.front().shape;
   decide::Parts parts;
   for (std::int64_t points : launch.given)
     parts.push_back(static_cast<double>(points) / static_cast<double>(launch.space.volume()));
-  if (out.parts.empty()) out.parts = parts;
+  // Somebody else had to do it, or it was done again.
+  bool as_meant = launch.report.retries == 0;
   const double rounded = 1.0 / static_cast<double>(steps_of(launch));  // the last step may be shorter
-  for (std::size_t m = 0; m < parts.size(); ++m) {
-    if (std::abs(parts[m] - out.parts[m]) > rounded) return;  // somebody else had to do it
+  for (std::size_t m = 0; m < launch.tried.size(); ++m) {
+    const bool did = (parts[m] > 0) == (launch.tried[m] > 0) && std::abs(parts[m] - launch.tried[m]) <= rounded;
+    as_meant &= did;
+    if (launch.tried[m] > 0 && (!did || launch.report.retries > 0)) decide::note_failure(shape.experience, m);
   }
-  for (const Argument& argument : launch.request.arguments) {
-    if (const auto* view = std::get_if<View>(&argument)) out.memories.push_back(view->memory.get());
+  const bool by_one = std::count(parts.begin(), parts.end(), 1.0) == 1;
+  if (!as_meant || (launch.tried.empty() && !by_one) || !launch.undisturbed || active_.size() > 1 ||
+      !launch.timed_fairly)
+    return;
+  Returning out{launch.ways.front().shape,
+                launch.tried.empty() ? parts : launch.tried,
+                launch.ready,
+                launch.report.submitted,
+                {},
+                {},
+                launch.space.volume()};
+  for (const auto& gather : gathers_) {
+    for (std::size_t i = 0; i < launch.request.arguments.size(); ++i) {
+      const auto* view = std::get_if<View>(&launch.request.arguments[i]);
+      if (view && view->memory == gather->memory && !launch.whole[i].written.empty()) {
+        out.awaited.push_back(gather.get());
+        break;
+      }
+    }
   }
-  out.key = key_of_parts(launch, out.parts), out.points = launch.space.volume();
+  if (launch.settled) out.key = key_of_parts(launch, out.parts);
+  if (out.awaited.empty()) return finish(out);
   returning_.push_back(std::move(out));
-  finish_returning();
 }
 
+// A copy to the host has ended, or never will.
 void Engine::returned(const Gather& gather) {
-  for (Returning& one : returning_) {
-    if (std::find(one.memories.begin(), one.memories.end(), gather.memory.get()) == one.memories.end()) continue;
-    one.ready[gather.member] = std::max(one.ready[gather.member], members_[gather.member].device->now());
+  const Nanoseconds now = members_[gather.member].device->now();
+  for (const auto& launch : active_) {
+    const auto& arguments = launch->request.arguments;
+    const bool its =
+        launch->given[gather.member] > 0 && std::any_of(arguments.begin(), arguments.end(), [&](const Argument& a) {
+          const auto* view = std::get_if<View>(&a);
+          return view && view->memory == gather.memory;
+        });
+    if (its) launch->ready[gather.member] = std::max(launch->ready[gather.member], now);
   }
-  finish_returning();
-}
-
-void Engine::finish_returning() {
-  std::erase_if(returning_, [&](const Returning& one) {
-    const auto its = [&](const std::shared_ptr<Gather>& gather) {
-      return std::find(one.memories.begin(), one.memories.end(), gather->memory.get()) != one.memories.end();
-    };
-    if (std::any_of(gathers_.begin(), gathers_.end(), its)) return false;
-    std::vector<double> ready;
-    for (std::size_t m = 0; m < one.ready.size(); ++m)
-      ready.push_back(one.parts[m] > 0 ? core::seconds(one.ready[m] - one.submitted) : 0);
-    const double seconds = *std::max_element(ready.begin(), ready.end());
-    decide::note(one.shape->experience, one.parts, ready, seconds);
-    if (options_.store && !one.key.kernel.empty())
-      options_.store->add(one.key, {.points = one.points, .duration = Nanoseconds(std::llround(1e9 * seconds))});
+  std::erase_if(returning_, [&](Returning& one) {
+    if (std::erase(one.awaited, &gather) == 0) return false;
+    one.ready[gather.member] = std::max(one.ready[gather.member], now);
+    if (!one.awaited.empty()) return false;
+    finish(one);
     return true;
   });
+}
+
+void Engine::finish(const Returning& one) {
+  std::vector<double> ready;
+  for (std::size_t m = 0; m < one.ready.size(); ++m)
+    ready.push_back(one.parts[m] > 0 ? std::max(1e-9, core::seconds(one.ready[m] - one.submitted)) : 0);
+  const double seconds = *std::max_element(ready.begin(), ready.end());
+  decide::note(one.shape->experience, one.parts, ready, seconds);
+  if (options_.store && !one.key.kernel.empty())
+    options_.store->add(one.key, {.points = one.points, .duration = Nanoseconds(std::llround(1e9 * seconds))});
 }
 
 }  // namespace heddle::engine

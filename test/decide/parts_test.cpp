@@ -30,13 +30,13 @@ struct Machine {
 
   // Launches until nothing is left to try; what they end with.
   Parts settle(std::size_t lead = 0) {
-    for (launches = 0; launches < 100 && !settled(experience, {can, lead, steps}); ++launches) {
-      const Parts parts = next_parts(experience, {can, lead, steps});
+    for (launches = 0; launches < 100 && !next_parts(experience, {can, lead, steps}).settled; ++launches) {
+      const Parts parts = next_parts(experience, {can, lead, steps}).parts;
       const auto times = ready(parts);
       note(experience, parts, times, seconds(times));
       longest = std::max(longest, seconds(times));
     }
-    return next_parts(experience, {can, lead, steps});
+    return next_parts(experience, {can, lead, steps}).parts;
   }
 };
 
@@ -113,7 +113,7 @@ TEST(Parts, BeginsAnewWhenAllHasBecomeSlower) {
   machine.settle();
   machine.alone = {1, 50};  // another program is busy there
   for (int i = 0; i < 3; ++i) {
-    const Parts parts = next_parts(machine.experience, {machine.can});
+    const Parts parts = next_parts(machine.experience, {machine.can}).parts;
     const auto times = machine.ready(parts);
     note(machine.experience, parts, times, Machine::seconds(times));
   }
@@ -123,15 +123,41 @@ TEST(Parts, BeginsAnewWhenAllHasBecomeSlower) {
 TEST(Parts, WhatIsRecalledHoldsIfItStillDoes) {
   Machine before{{1, 1}, {0, 0}};
   const Parts parts = before.settle();
-  Machine now{{1, 1}, {0, 0}};
-  for (const Outcome& one : before.experience.outcomes) recall(now.experience, one.parts, one.seconds, one.times);
-  EXPECT_EQ(now.settle(), parts);
-  EXPECT_EQ(now.launches, 0);
-  // Another program is busy there, or it is another machine: noticed at once.
-  now.alone = {1, 50};
-  const auto times = now.ready(parts);
-  note(now.experience, parts, times, Machine::seconds(times));
-  EXPECT_EQ(now.settle(), all_on(0, 2));
+  for (const double factor : {1.0, 0.01, 50.0}) {
+    Machine now{{factor, 50 * (factor - 1) + 1}, {0, 0}};
+    if (factor < 1) now.alone = {factor, factor / 100};
+    recall(now.experience, parts, 0.5);
+    EXPECT_EQ(now.settle(), parts);
+    EXPECT_EQ(now.launches, 0);
+    const auto times = now.ready(parts);
+    note(now.experience, parts, times, Machine::seconds(times));
+    // Another program is busy there, or it is another launch: noticed at once.
+    const Parts then = now.settle();
+    EXPECT_EQ(then, factor == 1 ? parts : factor < 1 ? all_on(1, 2) : all_on(0, 2)) << factor;
+  }
+}
+
+TEST(Parts, WhoFailsIsLeftOut) {
+  Machine machine{{1, 1}, {0, 0}};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NE(machine.settle(), all_on(0, 2));
+    note_failure(machine.experience, 1);
+  }
+  EXPECT_EQ(machine.settle(), all_on(0, 2));
+}
+
+TEST(Parts, TimesThatVaryAreNoReasonToBeginAnew) {
+  Machine machine{{1, 1}, {0, 0}};
+  const Parts parts = machine.settle();
+  std::uint64_t state = 1;
+  for (int i = 0; i < 2000; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const double late = 1 + 0.5 * static_cast<double>(state >> 40) / static_cast<double>(1 << 24);
+    note(machine.experience, parts, machine.ready(parts), late * Machine::seconds(machine.ready(parts)));
+    if (i > 100) {
+      ASSERT_GT(machine.experience.outcomes.size(), 1u) << i;
+    }
+  }
 }
 
 TEST(Parts, OneThatWasSlowOnceIsNoReasonToBeginAnew) {
@@ -142,8 +168,8 @@ TEST(Parts, OneThatWasSlowOnceIsNoReasonToBeginAnew) {
     const double late = i % 3 == 0 ? 5 : 1;
     note(machine.experience, parts, times, late * Machine::seconds(times));
   }
-  EXPECT_EQ(next_parts(machine.experience, {machine.can}), parts);
-  EXPECT_TRUE(settled(machine.experience, {machine.can}));
+  EXPECT_EQ(next_parts(machine.experience, {machine.can}).parts, parts);
+  EXPECT_TRUE(next_parts(machine.experience, {machine.can}).settled);
 }
 
 TEST(Parts, AlwaysEndsAndNeverWithWorseThanAlone) {
