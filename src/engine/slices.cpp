@@ -170,8 +170,10 @@ core::Status Engine::launch(Slice& slice) {
       arguments.push_back(std::get<device::LocalMemory>(argument));
     }
   }
-  // Copies that other queues brought; its own come before it anyway.
+  // Copies that other queues brought; its own come before it anyway. But where they fail, what comes behind them in a
+  // queue still runs, and of a window all bytes go back to the host: that must not.
   std::vector<device::Event> waits;
+  if (slice.windowed) waits = slice.events;
   for (const Slice::Use& use : slice.uses) {
     if (space == host_memory) break;
     if (use.window) continue;
