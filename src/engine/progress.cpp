@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "core/thread.hpp"
 #include "engine/engine.hpp"
+#include "engine/thread.hpp"
 
 namespace heddle::engine {
 
@@ -15,7 +15,7 @@ using device::host_memory;
 
 // The worker's thread. It also looks by itself, more often while there is something to see.
 void Engine::work() {
-  core::be_prompt();
+  be_prompt();
   constexpr Nanoseconds shortest = std::chrono::milliseconds(10), longest = std::chrono::milliseconds(200);
   Nanoseconds pause = shortest;
   Nanoseconds quiet{0};  // slept since something happened, while looking

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/thread.hpp"
+#include "engine/thread.hpp"
 
 namespace heddle::engine {
 
 Copier::Copier(int threads) {
   for (int t = 0; t < threads; ++t)
     threads_.emplace_back([this] {
-      core::be_prompt();
+      be_prompt();
       work();
     });
 }

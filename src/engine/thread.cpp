@@ -1,4 +1,4 @@
-#include "core/thread.hpp"
+#include "engine/thread.hpp"
 
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace heddle::core {
+namespace heddle::engine {
 
 void be_prompt() {
   ::prctl(PR_SET_TIMERSLACK, 1000);  // nanoseconds: short sleeps are meant to be short
@@ -26,4 +26,4 @@ void be_prompt() {
 #endif
 }
 
-}  // namespace heddle::core
+}  // namespace heddle::engine
