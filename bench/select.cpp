@@ -104,6 +104,13 @@ int times_of(double ms_per_launch, double fill_ms = 100) {
   return ms_per_launch < 0.2 * fill_ms ? static_cast<int>(std::ceil(fill_ms / std::max(0.01, ms_per_launch))) : 1;
 }
 
+// A program that repeats its launches: a hundred of them, as solvers do, but a tenth of a second at least, and about
+// half a second at most.
+int times_of_program(double ms_per_launch) {
+  return std::max(times_of(ms_per_launch),
+                  ms_per_launch < 20 ? std::min(100, static_cast<int>(600 / ms_per_launch)) : 1);
+}
+
 // What each variant takes at first sight, the least of a few launches: one that was disturbed must not look hopeless.
 // `before`: at another size; who was hopeless there is looked at once.
 std::vector<double> look_at(const There& there, Kernel& kernel, const Subject& subject,
@@ -182,7 +189,7 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
                      : quick || factor > beyond_hope ? 1
                                                      : 3});
   }
-  const int times = times_of(*best);
+  const int times = times_of_program(*best);
   from_nothing(there, kernel, {.when = When::once}, times);  // builds what only choosing needs
   std::vector<std::pair<std::string, double>> choices;       // and the time of all
   const std::size_t heddle = cases.size();

@@ -112,25 +112,38 @@ double limit_of_looks(const Selection& s, std::int64_t points) {
   return in_short || same_parts(s) ? far_off_elsewhere : far_off;
 }
 
-// Points on which a look tells as much as the best one did, where fewer of them might take as long: with those the
-// device is full, and what any launch takes is spread over as many.
-std::int64_t fair_reach(const Selection& s, const Rival& rival) {
+// Points, of those of the launch, on which a look tells as much as the best one did, where fewer of them might take as
+// long: with those the device is full, and what any launch takes is spread over as many.
+std::int64_t fair_reach(const Selection& s, const Rival& rival, std::int64_t points) {
   std::int64_t out = rival.wave;
   const double best = best_look(s);
   for (const Rival& other : s.rivals) {
     if (runs(other) && other.look == best) out = std::max(out, other.reach);
   }
-  return rival.wave > 0 ? out : 0;
+  return rival.wave > 0 ? std::min(out, points) : 0;
 }
 
-// Seconds per point that it takes at least, as a part of so many points has shown.
-double at_least(const Selection& s, const Rival& rival, double cost, std::int64_t points) {
-  const std::int64_t fair = fair_reach(s, rival);
+// Seconds per point that it takes at least for a launch of `all` points, as a part of so many has shown.
+double at_least(const Selection& s, const Rival& rival, double cost, std::int64_t points, std::int64_t all) {
+  const std::int64_t fair = fair_reach(s, rival, all);
   return points < fair ? cost * static_cast<double>(points) / static_cast<double>(fair) : cost;
 }
 
 bool is_far_off(const Selection& s, const Rival& rival, std::int64_t points) {
-  return at_least(s, rival, *rival.look, rival.reach) > limit_of_looks(s, points) * best_look(s);
+  return at_least(s, rival, *rival.look, rival.reach, points) > limit_of_looks(s, points) * best_look(s);
+}
+
+// Points on which one that was seen on fewer than the best should be seen again; 0: on none. As many as that, but no
+// more than should take as long as a launch does. If that is a good part of the launch, even who is nearly as good:
+// else launches would have to tell.
+std::int64_t wider_reach(const Selection& s, const Rival& rival, std::int64_t points) {
+  const std::int64_t fair = fair_reach(s, rival, points);
+  const double best = best_look(s);
+  const bool much = 8 * fair > points;
+  if (rival.looks >= 3 || rival.reach >= fair || *rival.look <= (much ? 1 : limit_of_looks(s, points)) * best) return 0;
+  const auto affordable = static_cast<std::int64_t>(best / *rival.look * static_cast<double>(points));
+  if (much && affordable < 2 * rival.reach) return 0;
+  return std::min(fair, std::max(affordable, 2 * rival.reach));
 }
 
 // Whether a look is enough: it was long enough to be timed, and saw as much as the first did or a full device, or was a
@@ -143,7 +156,8 @@ bool is_enough(const Selection& s, const Probe& probe, double seconds) {
   const double limit = rival.wave > 0  ? limit_of_looks(s, probe.of)
                        : same_parts(s) ? 2 * far_off_on_less
                                        : far_off_on_less;
-  if (at_least(s, rival, seconds / static_cast<double>(probe.points), probe.points) > limit * best_look(s)) return true;
+  const double cost = seconds / static_cast<double>(probe.points);
+  if (at_least(s, rival, cost, probe.points, probe.of) > limit * best_look(s)) return true;
   return probe.points >= (rival.wave > 0 ? rival.wave : s.rivals[lead_of(s)].reach);
 }
 
@@ -155,9 +169,7 @@ bool to_be_looked_at(const Selection& s, const Rival& rival, std::int64_t points
     const double seconds = *rival.look * static_cast<double>(rival.reach);
     return rival.looks < 2 && *rival.look < 2 * best_look(s) && seconds < 5 * s.shortest;
   }
-  const std::int64_t fair = fair_reach(s, rival);
-  return rival.looks < 3 && rival.reach < fair && 8 * fair <= points &&
-         *rival.look > limit_of_looks(s, points) * best_look(s);
+  return wider_reach(s, rival, points) > 0;
 }
 
 // When all have been seen: who is left, and how long their probes are.
@@ -220,17 +232,20 @@ std::size_t best_of(const Selection& s) {
 std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::uint64_t launch) {
   if (s.winner) return std::nullopt;
   double all = 0;  // points of one round
+  std::int64_t first_look = 0;
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
     const Rival& rival = s.rivals[r];
     const std::int64_t one =
         s.looked ? rounded(s, r, s.length, false) : std::max(rival.wave, rounded(s, r, rival.reach, true));
     all += runs(s.rivals[r]) ? static_cast<double>(one) : 0;
+    if (r == lead_of(s)) first_look = one;
   }
   // Two rounds must leave most of the launch to the winner; else whole launches are compared. Looks may take all of it:
-  // nobody who is a hundred times as slow should get a launch; and if they would take more, the first gets one, and
-  // what that takes says whether others do.
-  const bool whole = s.whole || (s.looked ? 4 * all > static_cast<double>(points)
-                                          : all > static_cast<double>(points) && !s.rivals[lead_of(s)].look);
+  // nobody who is a hundred times as slow should get a launch; and if they would take more, and the first a good part
+  // of that, it gets one, and what that takes says whether others do.
+  const bool too_much = all > static_cast<double>(points) && 16 * first_look > points;
+  const bool whole =
+      s.whole || (s.looked ? 4 * all > static_cast<double>(points) : too_much && !s.rivals[lead_of(s)].look);
   const auto visited = [&](std::size_t r) {
     return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
   };
@@ -251,7 +266,8 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
     // Whoever comes after the first begins with little of that: it may be a hundred times as slow.
     const std::size_t lead = lead_of(s);
     const std::int64_t least = r == lead ? points / 1024 : std::min(s.rivals[lead].reach, points / 16) / 16;
-    const std::int64_t reach = std::max({rival.reach, rival.first_reach, least, rival.look ? fair_reach(s, rival) : 0});
+    const std::int64_t reach =
+        std::max({rival.reach, rival.first_reach, least, rival.look ? wider_reach(s, rival, points) : 0});
     return Probe{r, rounded(s, r, reach, true), false, false, points, true};
   }
   // Whoever has run least; the order turns from round to round, so that nobody is always the first.
@@ -293,7 +309,6 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     std::erase(s.visitors, r);  // once more
     return;
   }
-  s.spent += seconds, s.done += probe.repeat ? 0 : points;
   if (disturbed && ++rival.disturbed <= 2) {
     std::erase(s.visitors, r);  // once more
     return;
@@ -338,7 +353,9 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
 
 bool worth_repeating(const Selection& s) {
   if (!s.winner || s.whole) return false;
-  const double cost = guess_of(s.rivals[*s.winner]).value_or(0), all = cost * static_cast<double>(s.points);
+  double cost = guess_of(s.rivals[*s.winner]).value_or(0);
+  cost = std::min(cost, s.expected.value_or(cost));
+  const double all = cost * static_cast<double>(s.points);
   return all * s.since >= 10 * (s.spent - cost * static_cast<double>(s.done));
 }
 
@@ -415,7 +432,9 @@ void watch(Selection& s, double seconds, std::int64_t points) {
   if (differ && by_parts && !s.misled && shown && (cost > 2 * *shown || *shown > 2 * cost)) return compare_launches(s);
   // What it took as a probe; where parts differ, or that has misled before, what it took for the first real work.
   if (!s.expected) s.expected = s.reopened == 0 && !differ ? shown.value_or(cost) : cost;
-  s.surprises = surprises(cost, *s.expected) ? s.surprises + 1 : 0;
+  const bool slower = cost > surprising * *s.expected, faster = *s.expected > surprising * cost;
+  s.surprises = slower ? std::max(0, s.surprises) + 1 : faster ? std::min(0, s.surprises) - 1 : 0;
+  if (s.surprises <= -2) s.expected = cost, s.surprises = 0;  // no reason to doubt it: parts often take longer
   if (s.surprises < 2 << std::min(s.reopened, 20)) return;
   begin_again(s);
   ++s.reopened;

@@ -46,7 +46,7 @@ struct Selection {
   std::optional<std::size_t> winner;
   // Who won in earlier runs, and with how many seconds per point: one probe must agree.
   std::optional<std::size_t> believed;
-  // Seconds per point that the winner should take, and how often in a row it was far from that.
+  // Seconds per point that the winner should take, and how often in a row it was far from that; negative: below it.
   std::optional<double> expected;
   int surprises = 0;
   int reopened = 0;         // how often all competed again
@@ -57,7 +57,7 @@ struct Selection {
   // Seconds that a probe takes, down to a quarter of it in launches that are short themselves; a look takes an eighth.
   double shortest = 200e-6;
   double least = 0;  // that anything takes on this device; 0: not known
-  // Seconds of all probes, and the points that they left to nobody else; launches since the winner is known.
+  // Seconds of all launches in which something was probed, and their points; launches since the winner is known.
   double spent = 0;
   std::int64_t done = 0;
   int since = 0;
@@ -119,7 +119,7 @@ void give_up(Selection& selection, std::size_t rival);
 // What each rival took in earlier runs, in seconds per point; where nothing is known of one, all compete. `points` are
 // those of the launch.
 void recall(Selection& selection, const std::vector<std::optional<double>>& costs, std::int64_t points);
-// What the winner took for the rest of a launch, if that was long enough to tell. Where it is not what it was chosen
+// What the winner took for the rest of a launch, if that was long enough to tell. Where it is more than it was chosen
 // for, several times running, all compete again; the next time only after twice as many. Where parts differ, and those
 // that were compared take less than half or more than twice what launches do per point, launches are compared.
 void watch(Selection& selection, double seconds, std::int64_t points);

@@ -388,6 +388,7 @@ void Engine::learn(const Slice& slice) {
   if (!slice.first) member.least = std::min(member.least, duration);
   selection.least = slice.first ? 0 : core::seconds(member.least);
   decide::learn(selection, *slice.probe, core::seconds(duration), disturbed);
+  if (launch.choices[slice.member] == slice.choice) launch.probed[slice.member] = true;
   // Looks that were too short tell nothing.
   const bool too_little = slice.probe->pilot && core::seconds(duration) < selection.shortest / 2;
   const bool tells =
@@ -427,8 +428,13 @@ void Engine::count_winner(const Slice& slice) {
   at->time += times->duration();
 }
 
-// Whether winners do what they were chosen for; short parts tell nothing.
+// What it took to find out; and whether winners do what they were chosen for, of which short parts tell nothing.
 void Engine::watch_winners(Launch& launch) {
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (!launch.probed[m] || !launch.choices[m] || !launch.began) continue;
+    launch.choices[m]->selection.spent += core::seconds(members_[m].device->now() - *launch.began);
+    launch.choices[m]->selection.done += launch.given[m];
+  }
   for (const Launch::Work& work : launch.winners) {
     if (4 * work.points < work.of) continue;
     decide::Selection& selection = work.choice->selection;

@@ -325,6 +325,7 @@ void Engine::bind(Launch& launch) {
   launch.choices.resize(members_.size());
   launch.asides.resize(members_.size());
   launch.excluded.resize(members_.size());
+  launch.probed.resize(members_.size());
   launch.windowed.resize(members_.size());
   launch.seen.resize(members_.size());
   launch.given.resize(members_.size());

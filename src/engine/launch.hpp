@@ -181,6 +181,7 @@ class Launch {
   bool divided_later = false;                  // but launches after it may
   std::optional<Nanoseconds> began;            // when its first slice did
   bool timed_fairly = true;                    // nothing was compiled, nor compared
+  std::vector<bool> probed;                    // per member: something was compared for its choice
   struct Work {
     Choice* choice = nullptr;
     std::int64_t points = 0, of = 0;

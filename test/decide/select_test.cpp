@@ -142,7 +142,7 @@ TEST(Select, ProbesTakeAShareOfTheLaunch) {
 }
 
 // What any launch takes is spread over more points in a larger part: one that was seen on less is seen again before it
-// is out, where the launch has room for that, and else stays in.
+// is out, on as much as the launch has room for.
 TEST(Select, NobodyIsOutForHavingBeenSeenOnLess) {
   for (const bool room : {true, false}) {
     const std::int64_t points = room ? 1 << 24 : 1 << 19;
@@ -153,15 +153,56 @@ TEST(Select, NobodyIsOutForHavingBeenSeenOnLess) {
     learn(s, look(0, 16384), 25e-6);
     learn(s, look(1, 1 << 18), 100e-6);  // a fourth of what the other takes per point
     EXPECT_FALSE(s.rivals[0].out);
-    if (!room) {
-      EXPECT_TRUE(s.looked && s.whole);
-      continue;
-    }
-    EXPECT_EQ(*next_probe(s, points), look(0, 1 << 18));
-    learn(s, look(0, 1 << 18), 60e-6);
+    const Probe again = next_probe(s, points).value();
+    EXPECT_EQ(again, look(0, room ? 1 << 18 : 1 << 17));  // what takes as long as a launch of the other
+    learn(s, again, room ? 60e-6 : 48e-6);
+    EXPECT_TRUE(s.looked && s.whole);
     EXPECT_FALSE(s.rivals[0].out);
     EXPECT_LT(*s.rivals[0].look, *s.rivals[1].look);
   }
+}
+
+// It is seen again even on a good part of the launch, if that takes less than a launch does.
+TEST(Select, WhoWasSeenOnLittleIsSeenOnAsMuchAsTheBest) {
+  const std::int64_t points = 1 << 19;
+  const auto look = [&](std::size_t r, std::int64_t n) { return Probe{r, n, false, false, points, true}; };
+  Rival small = rival(1), large = rival(64);
+  small.wave = 512, large.wave = 1 << 17;
+  Selection s = selection_of(Mode::fully, 1, {small, large});
+  learn(s, look(0, 512), 55e-6);
+  learn(s, look(1, 1 << 17), 7.8e-3);  // half of what the first takes per point, at first sight
+  EXPECT_FALSE(s.looked);
+  EXPECT_EQ(*next_probe(s, points), look(0, 1 << 17));
+  learn(s, look(0, 1 << 17), 4.2e-3);
+  EXPECT_EQ(s.winner, 0u);
+}
+
+// One that is far behind is seen on as much as takes no longer than a launch; and no device is fuller than with all of
+// a launch.
+TEST(Select, WhoIsFarBehindIsNotSeenOnMuch) {
+  const std::int64_t points = 1 << 26;
+  const auto look = [&](std::size_t r, std::int64_t n) { return Probe{r, n, false, false, points, true}; };
+  Rival small = rival(256), large = rival(16384), serial = rival(32768);
+  small.wave = 1 << 17, large.wave = 1 << 23, serial.wave = std::int64_t{1} << 32;
+  Selection s = selection_of(Mode::fully, 1, {small, large, serial});
+  learn(s, look(0, 1 << 17), 45e-6);
+  learn(s, look(1, 1 << 23), 38e-6);    // a hundredth per point, of which most may be what any launch takes
+  learn(s, look(2, 1 << 24), 2100e-6);  // seven times that at least, even if all of the launch took no longer
+  const Probe again = next_probe(s, points).value();
+  EXPECT_TRUE(again.look && again.rival == 0);
+  EXPECT_GT(again.points, 1 << 18);
+  EXPECT_LT(again.points, 1 << 20);
+  learn(s, again, 45e-6 * static_cast<double>(again.points) / (1 << 17));
+  EXPECT_EQ(s.winner, 1u);
+}
+
+// Where others would need all of a launch, the first is seen on a part, if a small one is enough for it.
+TEST(Select, TheFirstIsSeenOnAPartThoughOthersAreNot) {
+  Rival small = rival(64), wide = rival(64);
+  small.wave = 1024, wide.wave = 1 << 20;
+  const Selection s = selection_of(Mode::fully, 1, {small, wide});
+  const Probe first = next_probe(s, 65536).value();
+  EXPECT_TRUE(first.rival == 0 && first.look && !first.whole);
 }
 
 // Where a part takes as long as all of the launch, the first gets that; others do if it is short.
@@ -388,12 +429,12 @@ TEST(Select, WhoIsOutAtSightDoesNotWidenRegions) {
 }
 
 TEST(Select, SmallLaunchesAreComparedWhole) {
-  const Selection s = selection_of(Mode::fully, 2, {rival(64), rival(4096)});
+  const Selection s = selection_of(Mode::fully, 2, {rival(4096), rival(64)});
   EXPECT_FALSE(next_probe(s, 1 << 20)->whole);
   EXPECT_FALSE(next_probe(s, 8'320)->whole);  // room for one look at each
   EXPECT_TRUE(next_probe(s, 8'319)->whole);
-  const Outcome out = compete(s, 8'000, [](std::size_t r) { return r == 0 ? 1e-9 : 2e-9; });
-  EXPECT_EQ(out.winner, 0u);
+  const Outcome out = compete(s, 8'000, [](std::size_t r) { return r == 0 ? 2e-9 : 1e-9; });
+  EXPECT_EQ(out.winner, 1u);
 }
 
 TEST(Select, WhoFailsIsOut) {
@@ -456,10 +497,16 @@ TEST(Select, AWinnerThatDisappointsIsComparedAgainEverMoreSeldom) {
   EXPECT_FALSE(watched(1.4e-6));
   EXPECT_EQ(next_probe(s, 1 << 20)->rival, 0u);
   s.winner = 1;
-  EXPECT_TRUE(watched(1.4e-6));  // what it takes now is what is expected
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(watched(1e-6)) << i;
-  EXPECT_FALSE(watched(1e-6));
+  EXPECT_TRUE(watched(1e-6));  // what it takes now is what is expected
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(watched(1.4e-6)) << i;
+  EXPECT_FALSE(watched(1.4e-6));
   EXPECT_EQ(s.reopened, 2);
+  s.winner = 1;
+  EXPECT_TRUE(watched(1.4e-6));
+  for (int i = 0; i < 100; ++i)
+    EXPECT_TRUE(watched(1e-6)) << i;  // better than expected, which is no reason to doubt it
+  for (int i = 0; i < 7; ++i) EXPECT_TRUE(watched(1.4e-6)) << i;  // but less is expected now
+  EXPECT_FALSE(watched(1.4e-6));
   s.winner = 1;
   for (int i = 0; i < 100; ++i) watch(s, 100e-6, 1);  // too short to tell
   EXPECT_EQ(s.winner, 1u);
