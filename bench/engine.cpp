@@ -255,7 +255,7 @@ std::vector<Shard> shards(Context& context) {
   for (const auto& device : context.machine.devices) {
     device::Device* d = device.get();
     const std::string& id = d->info().id;
-    if (d->info().parent.empty()) out.push_back({id + " launches", [d](Context& c) { return launches(c, *d); }});
+    if (!device::is_part(d->info())) out.push_back({id + " launches", [d](Context& c) { return launches(c, *d); }});
     out.push_back({id + " slices", [d](Context& c) { return slices(c, *d); }});
     if (d->info().space != device::host_memory)
       out.push_back({id + " round trips", [d](Context& c) { return round_trips(c, *d); }});

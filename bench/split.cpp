@@ -59,6 +59,7 @@ class There {
       std::copy(a.bytes.begin(), a.bytes.end(), memories_.back()->host().bytes.begin());
       arguments_.emplace_back(engine::View{memories_.back(), 0, a.bytes.size()});
       written_.push_back(a.access != core::Access::read);
+      read_.push_back(a.access != core::Access::write);
     }
   }
 
@@ -107,7 +108,7 @@ class There {
  private:
   double run_once(const Parts& parts) {
     for (std::size_t i = 0; i < memories_.size(); ++i) {
-      if (!written_[i]) take(engine_.to_host(memories_[i], true));
+      if (read_[i]) take(engine_.to_host(memories_[i], true));
     }
     request_.wishes.parts = parts;
     const auto begin = Clock::now();
@@ -127,7 +128,7 @@ class There {
   engine::Engine engine_;
   const workloads::Instance& instance_;
   std::vector<std::shared_ptr<engine::Memory>> memories_;
-  std::vector<bool> written_;  // per memory
+  std::vector<bool> written_, read_;  // per memory
   std::vector<engine::Argument> arguments_;
   engine::Request request_;
   std::shared_ptr<engine::Launch> last_;

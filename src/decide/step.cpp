@@ -296,7 +296,10 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
       const bool tail =
           !s.settled && (sharing > 1 || begun) && static_cast<double>(member.given) >= safe_part(now, share);
       if (tail && busy >= (member.worker.tasks > 1 ? std::max<std::size_t>(2, member.queued.size()) : 2)) continue;
-      if (const int queued = member.queued[emptiest_queue(member)]; queued < least) least = queued, next = &share;
+      // Whoever takes all of its part at once begins before others, of whom each task must be started.
+      const int queued = member.queued[emptiest_queue(member)];
+      const bool sooner = next && queued == least && member.worker.tasks < now.members[next->member].worker.tasks;
+      if (queued < least || sooner) least = queued, next = &share;
     }
     if (!next) break;
     Member& member = now.members[next->member];

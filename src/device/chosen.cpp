@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <optional>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -74,20 +75,18 @@ std::string listing(const std::vector<Chosen>& found) {
 }
 
 // Units as equal as they can be: 16 in 3 parts are 6, 5, 5.
-Result<std::vector<OwnedSubDevice>> cut(const Chosen& found, int parts) {
+Result<std::vector<OwnedSubDevice>> cut(const Chosen& found, int units, int parts) {
   std::vector<cl_device_partition_property> counts = {CL_DEVICE_PARTITION_BY_COUNTS};
-  for (int part = 0; part < parts; ++part) {
-    counts.push_back(found.info.units / parts + (part < found.info.units % parts ? 1 : 0));
-  }
+  for (int part = 0; part < parts; ++part) counts.push_back(units / parts + (part < units % parts ? 1 : 0));
   counts.push_back(CL_DEVICE_PARTITION_BY_COUNTS_LIST_END);
   counts.push_back(0);
-  const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, found.info.units / parts, 0};
+  const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, units / parts, 0};
   std::vector<cl_device_id> handles(static_cast<std::size_t>(parts));
   const Dispatch& cl = found.platform.cl;
   cl_uint made = 0;
   cl_int code =
       cl(&Slots::clCreateSubDevices, found.handle, counts.data(), static_cast<cl_uint>(parts), handles.data(), &made);
-  if (code != CL_SUCCESS && found.info.units % parts == 0) {
+  if (code != CL_SUCCESS && found.info.units == units && units % parts == 0) {
     code = cl(&Slots::clCreateSubDevices, found.handle, equally, static_cast<cl_uint>(parts), handles.data(), &made);
   }
   if (code != CL_SUCCESS || made != static_cast<cl_uint>(parts)) {
@@ -141,12 +140,14 @@ std::vector<Chosen> find_proven(const core::Settings& settings, const core::Look
 
 }  // namespace
 
+int units_beside_others(int units) { return units - std::min(2, units / 8); }
+
 std::vector<Selector> parse_selectors(const std::string& text) {
   std::vector<Selector> out;
   std::istringstream words(text);
   for (std::string word; std::getline(words, word, ',');) {
     const auto slash = word.rfind('/');
-    Selector selector{word.substr(0, slash), 1};
+    Selector selector{word.substr(0, slash), 0};
     bool right = !selector.what.empty();
     if (slash != std::string::npos) {
       const char *begin = word.data() + slash + 1, *end = word.data() + word.size();
@@ -191,7 +192,7 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
   const std::vector<Chosen> found = find_proven(settings, environment, choice.problems);
   for (const std::string& problem : choice.problems) core::log_once(core::LogLevel::warn, problem);
 
-  std::vector<int> parts(found.size(), 0);  // 0: not chosen
+  std::vector<int> parts(found.size(), -1);  // -1: not chosen
   for (const Selector& selector : selectors) {
     const auto chosen = choose(selector, found);
     if (chosen.empty() && lower(selector.what) != "all") {
@@ -199,9 +200,10 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
           fmt::format("HEDDLE_DEVICES: '{}' matches no device; there are: {}", selector.what, listing(found)));
     }
     for (std::size_t i : chosen) {
-      if (parts[i] != 0 && parts[i] != selector.parts) {
+      if (parts[i] >= 0 && parts[i] != selector.parts) {
         throw core::UsageError(fmt::format("HEDDLE_DEVICES='{}': {} is chosen both in {} and in {} parts",
-                                           settings.devices, found[i].info.id, parts[i], selector.parts));
+                                           settings.devices, found[i].info.id, std::max(1, parts[i]),
+                                           std::max(1, selector.parts)));
       }
       if (selector.parts > found[i].info.units) {
         throw core::UsageError(fmt::format("HEDDLE_DEVICES: {}/{}: {} has only {} units", selector.what, selector.parts,
@@ -211,21 +213,30 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
     }
   }
 
+  bool feeds = false;  // devices with memory of their own
+  for (std::size_t i = 0; i < found.size(); ++i) feeds |= parts[i] >= 0 && found[i].info.space != host_memory;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Chosen& f = found[i];
-    if (parts[i] == 1) choice.devices.push_back({f.platform, f.handle, {}, f.info});
-    if (parts[i] < 2) continue;
-    auto subs = cut(f, parts[i]);
-    if (!subs) {
-      throw core::UsageError(
-          fmt::format("HEDDLE_DEVICES: {} cannot be cut into {} parts: {}", f.info.id, parts[i], subs.failure().what));
+    if (parts[i] < 0) continue;
+    const bool some = parts[i] == 0 && feeds && f.info.space == host_memory;
+    const int units = some ? units_beside_others(f.info.units) : f.info.units;
+    std::optional<Result<std::vector<OwnedSubDevice>>> subs;
+    if (parts[i] > 1 || units < f.info.units) subs = cut(f, units, std::max(1, parts[i]));
+    if (!subs || (some && !*subs)) {
+      choice.devices.push_back({f.platform, f.handle, {}, f.info});
+      continue;
     }
-    for (std::size_t part = 0; part < subs->size(); ++part) {
-      const cl_device_id handle = subs.value()[part].get();
+    if (!*subs) {
+      throw core::UsageError(
+          fmt::format("HEDDLE_DEVICES: {} cannot be cut into {} parts: {}", f.info.id, parts[i], subs->failure().what));
+    }
+    std::vector<OwnedSubDevice>& made = subs->value();
+    for (std::size_t part = 0; part < made.size(); ++part) {
+      const cl_device_id handle = made[part].get();
       Info info = describe(f.platform, handle, f.info.fingerprint);
-      info.id = f.info.id + "." + std::to_string(part);
+      info.id = f.info.id + (parts[i] > 1 ? "." + std::to_string(part) : "");
       info.space = f.info.space;
-      choice.devices.push_back({f.platform, handle, std::move(subs.value()[part]), std::move(info)});
+      choice.devices.push_back({f.platform, handle, std::move(made[part]), std::move(info)});
     }
   }
   set_apart(settings.apart, choice.devices, static_cast<int>(found.size()) + 1);

@@ -14,6 +14,8 @@ Form form_of(const core::NdRange& range) {
   return form;
 }
 
+bool is_part(const Info& info) { return info.id.find('.') != std::string::npos; }
+
 bool comes_before(const Info& a, const Info& b) {
   const auto rank = [](const Info& info) {
     return info.kind == Kind::gpu ? 2 : info.kind == Kind::accelerator ? 1 : 0;

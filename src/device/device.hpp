@@ -58,6 +58,9 @@ struct Info {
       fingerprint;  // of vendor, name, driver version, units, memory (not a CPU's) and parent; equal parts share one
 };
 
+// Whether it is one of several parts of a device.
+bool is_part(const Info& info);
+
 // Which of two devices runs what is not to be divided: a GPU before an accelerator before a CPU, and of one kind the
 // one with more units.
 bool comes_before(const Info& a, const Info& b);

@@ -14,9 +14,7 @@ std::string quirk_options(const Info& info) {
   // but released per kernel and group size alone, so two forms at work at once on two sub-devices end the process with
   // "pocl_release_dlhandle_cache: Assertion found->ref_count > 0". A macro of its own makes each sub-device's kernels
   // different ones.
-  const auto dot = info.id.rfind('.');
-  if (is_pocl(info) && !info.parent.empty() && dot != std::string::npos)
-    return " -DHEDDLE_SUB_DEVICE=" + info.id.substr(dot + 1);
+  if (is_pocl(info) && is_part(info)) return " -DHEDDLE_SUB_DEVICE=" + info.id.substr(info.id.rfind('.') + 1);
   return "";
 }
 

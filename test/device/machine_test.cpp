@@ -27,7 +27,12 @@ TEST(Selectors, AreReadAsWritten) {
   EXPECT_EQ(selectors[0].what, "cpu");
   EXPECT_EQ(selectors[0].parts, 4);
   EXPECT_EQ(selectors[1].what, "GPU");
-  EXPECT_EQ(selectors[1].parts, 1);
+  EXPECT_EQ(selectors[1].parts, 0);
+}
+
+TEST(Selectors, FewCoresAreLeftToFeedOthers) {
+  for (const auto& [units, used] : {std::pair(1, 1), {4, 4}, {7, 7}, {8, 7}, {16, 14}, {128, 126}})
+    EXPECT_EQ(units_beside_others(units), used);
 }
 
 TEST(Selectors, BadOnesAreOneClearLine) {

@@ -52,7 +52,7 @@ inline std::vector<Case> all_cases() {
 inline std::vector<device::Device*> whole_devices() {
   std::vector<device::Device*> out;
   for (device::Device* d : device::every_device()) {
-    if (d->info().parent.empty()) out.push_back(d);
+    if (!device::is_part(d->info())) out.push_back(d);
   }
   return out;
 }

@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Every, EveryWorkload, testing::ValuesIn(device::every_d
 TEST(SharedMemory, TwoHalvesOfACpuComputeOneResult) {
   std::vector<Device*> halves;
   for (Device* d : device::every_device()) {
-    if (!d->info().parent.empty()) halves.push_back(d);
+    if (device::is_part(d->info())) halves.push_back(d);
   }
   if (halves.size() < 2) GTEST_SKIP() << "one core only";
   const Workload& w = find("vector_add");
