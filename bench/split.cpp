@@ -374,8 +374,8 @@ std::vector<Shard> shards(Context& context) {
   if (context.machine.devices.size() < 2) return out;
   for (const workloads::Workload* workload : workloads::all()) {
     for (const std::string& input : workload->inputs)
-      out.push_back(
-          {workload->name + " " + input, [workload, input](Context& c) { return measure(c, *workload, input); }});
+      out.push_back({"shares of " + workload->name + " " + input,
+                     [workload, input](Context& c) { return measure(c, *workload, input); }});
   }
   return out;
 }

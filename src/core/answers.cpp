@@ -60,9 +60,26 @@ std::optional<int> best_axis(const BoundKernel& kernel, const Box& groups) {
   return best;
 }
 
+namespace {
+
+// The same wherever it is asked for in a launch.
+bool is_constant(const KernelFacts& facts, const Polynomial& polynomial) {
+  return std::all_of(polynomial.begin(), polynomial.end(), [&](const Term& term) {
+    return std::all_of(term.symbols.begin(), term.symbols.end(), [&](int s) {
+      const SymbolKind kind = facts.symbols[static_cast<std::size_t>(s)].kind;
+      return kind == SymbolKind::local_size || kind == SymbolKind::num_groups || kind == SymbolKind::work_dim ||
+             kind == SymbolKind::scalar;
+    });
+  });
+}
+
+}  // namespace
+
 bool uniform_work(const KernelFacts& facts) {
   if (facts.branches_on_data || facts.branches_on_group_id) return false;
-  return std::none_of(facts.loops.begin(), facts.loops.end(), [](const LoopFacts& loop) {
+  return std::none_of(facts.loops.begin(), facts.loops.end(), [&](const LoopFacts& loop) {
+    // Whoever asks what decides on an iteration asks for guards around the loop, too; its formula does not.
+    if (loop.last && is_constant(facts, *loop.last)) return false;
     const Dependence& on = loop.trips;
     return on.data || on.local_data || on.atomic || on.group_id;
   });

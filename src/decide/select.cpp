@@ -189,7 +189,8 @@ void settle_looks(Selection& s, std::int64_t points) {
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }
 
-bool surprises(double cost, double expected) { return cost > surprising * expected || expected > surprising * cost; }
+// Parts take rather more than launches than less.
+bool surprises(double cost, double expected) { return cost > surprising * expected || expected > pleasing * cost; }
 
 }  // namespace
 

@@ -159,8 +159,12 @@ std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
       const Selection& selection = *member.selection;
       const core::Footprint& together = selection.together;
       const bool differ = selection.mode != Mode::fully;
+      // In a region of a launch, whose winner must only agree, at the beginning: the rest is one piece then. But for
+      // the first one, where data that are sorted have most of their work.
+      const bool agrees = selection.believed && s.space.begin != core::Index{};
       const double place =
           probe->look ? place_of_looks
+          : agrees    ? 0
                       : places[static_cast<std::size_t>(selection.regions - probe->beside) % std::size(places)];
       // In multiples of what all are made of, if that is not too large, so that nothing is left that only some can
       // take.
@@ -316,7 +320,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
     // Where nothing is known of the beginning yet, others wait with it: data may be sorted, and most of the work there.
     const Selection* open = member.selection && !member.selection->winner ? member.selection : nullptr;
     const auto take = [&](std::size_t v) {
-      if (open && open->between > 0) return left.carve(s.footprints[v], s.space, points, 0.45);
+      if (open && open->between > 0 && !open->believed) return left.carve(s.footprints[v], s.space, points, 0.45);
       return left.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
     };
     auto box = take(variant);
