@@ -111,10 +111,12 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
   const Wishes& wishes = launch.request.wishes;
   const bool fresh = launch.tasks == 1 && launch.own.empty() && launch.in_flight.empty() &&
                      launch.report.retries == 0 && launch.remaining.covers(launch.space) && launch.regions.empty() &&
-                     (launch.ways.size() == 1 || (wishes.profiling == Profiling::once && wishes.tasks == 0));
+                     (launch.ways.size() == 1 || (wishes.profiling != Profiling::never && wishes.tasks == 0));
   // A choice lives as long as its pool.
   const auto holds = [&](const Choice* choice) {
-    return !choice || (launch.request.pool && choice->selection.winner == plan->way && choice->regions.empty());
+    if (!choice) return true;
+    const bool again = wishes.profiling == Profiling::always && decide::worth_repeating(choice->selection);
+    return launch.request.pool && choice->selection.winner == plan->way && choice->regions.empty() && !again;
   };
   if (fresh && plan && plan->generation == generation_ && plan->spread == wishes.spread &&
       plan->ways == launch.ways.size() && plan->items == launch.request.items && holds(plan->choice)) {
@@ -123,6 +125,7 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
         lanes.begin(), lanes.end(), [](const Member::Lane& a, const Member::Lane& b) { return a.queued < b.queued; });
     if (lane->queued >= decide::slices_per_queue) return {};
     launch.choices[plan->member] = plan->choice;
+    if (plan->choice) ++plan->choice->selection.since;
     return {
         {plan->member, static_cast<std::size_t>(lane - lanes.begin()), launch.space, "as last time", plan->way, {}}};
   }
