@@ -39,6 +39,7 @@ void run(engine::Engine& engine, const Workload& workload, const core::Variant& 
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE(workload.name + " " + input + " " + variant.name + ", seed " + std::to_string(seed));
   std::vector<std::shared_ptr<engine::Memory>> memories;
+  int patience = 12;
   for (std::uint64_t i = 0; i < 18; ++i) {
     Instance instance = make(workload, Size::tiny, input, seed + i);
     if (!covers_space(variant, instance.space)) return;
@@ -80,9 +81,14 @@ void run(engine::Engine& engine, const Workload& workload, const core::Variant& 
       a.bytes.assign(host.begin(), host.end());
     }
     EXPECT_EQ(compare(workload, expected, instance).value_or("right"), "right") << i;
-    if (i == 0) std::this_thread::sleep_for(std::chrono::milliseconds(150));  // others build meanwhile
     std::set<std::string> worked;
     for (const engine::SliceReport& slice : engine.report(*launch).slices) worked.insert(slice.device);
+    // Others build meanwhile, some for long.
+    if (i < 2 && worked.size() == 1 && patience-- > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      if (i == 1) --i;
+      continue;
+    }
     ++counts.launches, counts.shared += worked.size() > 1;
     counts.elsewhere += worked.size() == 1 && *worked.begin() != engine.devices().front()->info().id;
   }
