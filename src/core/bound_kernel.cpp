@@ -71,6 +71,7 @@ class BoundKernel::Evaluation {
     for (Touched& t : out) {
       for (ByteRanges* r : {&t.read, &t.written, &t.updated}) {
         if (r->certainty == Certainty::unknown) r->runs.clear();
+        join_neighbours(r->runs);
       }
     }
     return out;

@@ -25,6 +25,44 @@ std::int64_t Run::pieces() const {
   return out;
 }
 
+namespace {
+
+// Repetitions without a gap are one piece.
+void close_gaps(Run& run) {
+  const auto dense = [&](const Stride& stride) { return stride.step > 0 && stride.step <= run.length; };
+  for (auto at = std::find_if(run.strides.begin(), run.strides.end(), dense); at != run.strides.end();
+       at = std::find_if(run.strides.begin(), run.strides.end(), dense)) {
+    std::int64_t more = 0;
+    if (__builtin_mul_overflow(at->step, at->count - 1, &more) || __builtin_add_overflow(run.length, more, &more))
+      return;
+    run.length = more;
+    run.strides.erase(at);
+  }
+}
+
+}  // namespace
+
+void join_neighbours(std::vector<Run>& runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].strides.empty()) continue;
+    bool joined = false;
+    for (std::size_t j = 0; j < runs.size(); ++j) {
+      Run &one = runs[i], &other = runs[j];
+      std::int64_t apart = 0;
+      if (i == j || other.begin < one.begin || __builtin_sub_overflow(other.begin, one.begin, &apart) ||
+          apart > one.length || other.strides != one.strides || other.clip_begin != one.clip_begin ||
+          other.clip_end != one.clip_end)
+        continue;
+      one.length = std::max(one.length, apart + other.length);
+      runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(j));
+      joined = true;
+      i -= j < i;
+      j = static_cast<std::size_t>(-1);  // what lay beside the other lies beside this one now
+    }
+    if (joined) close_gaps(runs[i]);
+  }
+}
+
 std::int64_t ByteRanges::pieces() const {
   std::int64_t out = 0;
   for (const Run& run : runs) {

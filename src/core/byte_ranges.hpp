@@ -40,6 +40,10 @@ struct Run {
   std::int64_t pieces() const;  // contiguous ones, at most
 };
 
+// Runs that lie side by side in all their repetitions become one: what a kernel touches in several statements is often
+// one piece.
+void join_neighbours(std::vector<Run>& runs);
+
 struct ByteRanges {
   Certainty certainty = Certainty::exact;
   std::vector<Run> runs;  // of no meaning where unknown
