@@ -28,8 +28,11 @@ constexpr const char *overhead_name = "overhead", *each_name = "overhead, each l
 constexpr const char* small_mark = ", small, ";
 constexpr double tie = 1.03;  // as good as the best
 
-// Launches should last so long, and no longer than twenty times that: nobody waits for the rest.
-double enough_ms(const device::Info& device) { return device.kind == device::Kind::cpu ? 50 : 5; }
+// Launches should last so long, and no longer than twenty times that: nobody waits for the rest. Many variants need
+// more.
+double enough_ms(const device::Info& device, std::size_t variants) {
+  return device.kind != device::Kind::cpu ? 5 : variants > 8 ? 1000 : 50;
+}
 constexpr double too_much = 20;
 
 // A variant that takes so many times what the best takes is measured a few times only, or once: nobody needs more of it
@@ -143,7 +146,7 @@ bool fits(const workloads::Instance& instance, const device::Info& device) {
 // default size; else the largest that fits. Nothing where that is the default one.
 std::optional<std::pair<Size, workloads::Instance>> longer(const There& normal, const Subject& subject,
                                                            double best_ms) {
-  const double enough = enough_ms(subject.device);
+  const double enough = enough_ms(subject.device, subject.workload.variants.size());
   std::optional<std::pair<Size, workloads::Instance>> out;
   for (const Size size : {Size::medium, Size::large}) {
     if (best_ms >= enough) break;
@@ -173,7 +176,7 @@ Row over(Row row, double best, const std::string& name) {
 // own, also what it takes when nothing is left to find out.
 std::vector<Row> measure(Context& context, const Subject& subject, const There& there, Kernel& kernel,
                          const std::vector<double>& looks, const std::string& prefix, Kernel* settling) {
-  const bool quick = context.options.quick;
+  const bool quick = context.options.quick, many = subject.workload.variants.size() > 8;
   const auto& variants = subject.workload.variants;
   const auto best = std::min_element(looks.begin(), looks.end());
   const auto worst = std::max_element(looks.begin(), looks.end());
@@ -185,7 +188,8 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
                      [&there, &kernel, alone, n = times_of(looks[v], quick ? 25 : 100)] {
                        return from_nothing(there, kernel, alone, n).first;
                      },
-                     factor <= hopeless              ? 0
+                     many                            ? 2
+                     : factor <= hopeless            ? 0
                      : quick || factor > beyond_hope ? 1
                                                      : 3});
   }
@@ -218,7 +222,7 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
                      [&there, settling, times] { return go_on(there, *settling, {.when = When::once}, times).first; }});
   }
   // Long launches vary less: about two seconds of each case are enough.
-  const int repetitions = quick ? 5 : std::clamp(static_cast<int>(2000 / (times * *best)), 9, 15);
+  const int repetitions = quick || many ? 5 : std::clamp(static_cast<int>(2000 / (times * *best)), 9, 15);
   std::vector<Row> rows = context.interleave(subject.device.id, cases, repetitions);
 
   const auto least = [&rows](const std::vector<std::size_t>& of) {
@@ -318,8 +322,8 @@ std::vector<Row> compare_schedules(Context& context, const workloads::Workload& 
   return compare(context, {scheduled, input, device, choose}, false);
 }
 
-// As in DySel's first case study; cutcp is not among them, as its base has 120 orders, which take minutes to build.
-constexpr const char* with_schedules[] = {"sgemm", "kmeans", "spmv_csr", "spmv_jds", "stencil"};
+// As in DySel's first case study, with as many orders.
+constexpr const char* with_schedules[] = {"cutcp", "sgemm", "kmeans", "spmv_csr", "spmv_jds", "stencil"};
 
 std::vector<Shard> shards(Context& context) {
   std::vector<Shard> out;

@@ -21,17 +21,15 @@ kernel void cutcp_base(global const float4* atom, global const int* bin_start, g
     int own = x / bin + bins_x * (y / bin + bins_y * (z / bin)), reach = 2 * (cutoff / bin);
     float scale = 1.0f / (cutoff * cutoff);
     float sum = 0;
-    for (int above = 0; above <= reach; ++above) {
-      for (int behind = 0; behind <= reach; ++behind) {
-        int row = own + bins_x * (behind + bins_y * above);
-        int end = bin_start[row + reach + 1];
-        for (int i = bin_start[row]; i < end; ++i) {
-          float4 a = atom[i];
-          float dx = a.x - x, dy = a.y - y, dz = a.z - z;
-          float square = dx * dx + dy * dy + dz * dz;
-          float s = fmax(1.0f - square * scale, 0.0f);
-          sum += a.w * rsqrt(square) * s * s;
-        }
+    for (int n = 0; n < (reach + 1) * (reach + 1); ++n) {
+      int row = own + bins_x * (n % (reach + 1) + bins_y * (n / (reach + 1)));
+      int end = bin_start[row + reach + 1];
+      for (int i = bin_start[row]; i < end; ++i) {
+        float4 a = atom[i];
+        float dx = a.x - x, dy = a.y - y, dz = a.z - z;
+        float square = dx * dx + dy * dy + dz * dz;
+        float s = fmax(1.0f - square * scale, 0.0f);
+        sum += a.w * rsqrt(square) * s * s;
       }
     }
     potential[x + nx * (y + ny * z)] = sum;
