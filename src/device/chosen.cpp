@@ -200,16 +200,16 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
           fmt::format("HEDDLE_DEVICES: '{}' matches no device; there are: {}", selector.what, listing(found)));
     }
     for (std::size_t i : chosen) {
-      if (parts[i] >= 0 && parts[i] != selector.parts) {
+      const int before = std::max(1, parts[i]), now = std::max(1, selector.parts);
+      if (parts[i] >= 0 && before != now) {
         throw core::UsageError(fmt::format("HEDDLE_DEVICES='{}': {} is chosen both in {} and in {} parts",
-                                           settings.devices, found[i].info.id, std::max(1, parts[i]),
-                                           std::max(1, selector.parts)));
+                                           settings.devices, found[i].info.id, before, now));
       }
       if (selector.parts > found[i].info.units) {
         throw core::UsageError(fmt::format("HEDDLE_DEVICES: {}/{}: {} has only {} units", selector.what, selector.parts,
                                            found[i].info.id, found[i].info.units));
       }
-      parts[i] = selector.parts;
+      parts[i] = std::max(parts[i], selector.parts);
     }
   }
 

@@ -78,6 +78,7 @@ TEST(Machine, BadChoicesAreOneClearLine) {
   EXPECT_EQ(complaint("999").rfind("HEDDLE_DEVICES: '999' matches no device", 0), 0u);
   EXPECT_NE(complaint("cpu/100000").find("has only"), std::string::npos);
   EXPECT_NE(complaint("cpu,cpu/2").find("chosen both"), std::string::npos);
+  EXPECT_EQ(complaint("all,cpu/1"), "none");
   EXPECT_EQ(complaint("cpu,CPU,all"), "none");
 }
 
