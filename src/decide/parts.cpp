@@ -186,6 +186,13 @@ void note_failure(Experience& experience, std::size_t member) {
   ++experience.failures[member];
 }
 
+void forget(Experience& experience, std::size_t member) {
+  const auto takes_part = [&](const Outcome& one) { return one.parts[member] > 0; };
+  std::erase_if(experience.outcomes, takes_part);
+  if (experience.recalled && takes_part(*experience.recalled)) experience.recalled.reset();
+  experience.slower = 0;
+}
+
 void note(Experience& experience, const Parts& parts, const std::vector<double>& ready, double seconds) {
   if (auto& recalled = experience.recalled) {
     // It was another machine, or another time.

@@ -36,6 +36,9 @@ void recall(Experience& experience, const Parts& parts, double seconds);
 // A part of this member had to be computed by others, or again. After a few of them it is left out.
 void note_failure(Experience& experience, std::size_t member);
 
+// What was seen with a part of this member no longer holds.
+void forget(Experience& experience, std::size_t member);
+
 // A launch with these parts is over.
 void note(Experience& experience, const Parts& parts, const std::vector<double>& ready, double seconds);
 

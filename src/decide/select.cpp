@@ -353,7 +353,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
 }
 
 bool worth_repeating(const Selection& s) {
-  if (!s.winner || s.whole) return false;
+  if (!s.winner || s.whole || s.spent <= 0) return false;  // nothing was found out, or that is not over
   double cost = guess_of(s.rivals[*s.winner]).value_or(0);
   cost = std::min(cost, s.expected.value_or(cost));
   const double all = cost * static_cast<double>(s.points);

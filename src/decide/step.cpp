@@ -132,13 +132,17 @@ std::int64_t part_between(const State& s, const Selection& selection) {
 // Parts of the launch that show which variant is best, for those of the devices that do not know.
 std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
   std::vector<Action> out;
-  core::BoxSet remaining = s.remaining;
+  core::BoxSet left_to_all = s.remaining;
   std::erase_if(shares, [&](const Share& share) {
     const Member& member = s.members[share.member];
     if (!member.selection) return false;
     const bool alone = !goes_on(s, member);
     if (member.probing) return alone;
-    auto probe = next_probe(*member.selection, s.space.volume(), s.launch);
+    // Whoever has a part of its own finds out there.
+    core::BoxSet own = member.own;
+    core::BoxSet& remaining = s.settled ? own : left_to_all;
+    const std::int64_t points = s.settled ? member.given + own.volume() : s.space.volume();
+    auto probe = next_probe(*member.selection, points, s.launch);
     if (!probe || !can(member, probe->rival)) return false;
     const bool idle = std::all_of(member.queued.begin(), member.queued.end(), [](int queued) { return queued == 0; });
     const std::size_t queue = emptiest_queue(member);
@@ -148,8 +152,8 @@ std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
     if (probe->repeat) {
       box = member.selection->region;
     } else if (probe->whole) {
-      const core::Box all = core::align(s.space, footprint, s.space);
-      if (all.empty() || !remaining.covers(all)) return false;
+      const core::Box all = core::align(s.settled ? own.hull() : s.space, footprint, s.space);
+      if (all.empty() || member.given > 0 || !remaining.covers(all)) return false;
       remaining.remove(all);
       box = all;
     } else {

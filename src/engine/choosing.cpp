@@ -298,6 +298,7 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
 void Engine::choose(Launch& launch) {
   const Wishes& wishes = launch.request.wishes;
   if (launch.ways.size() < 2 || wishes.profiling == Profiling::never) return;
+  if (!launch.tried.empty() && !launch.settled) return;  // while parts are tried, nobody finds out anything else
   std::string kind;
   for (const Way& way : launch.ways) kind += way.variant + " ";
   for (std::int64_t extent : launch.request.items) kind += fmt::format("{} ", extent);
@@ -376,7 +377,7 @@ void Engine::learn(const Slice& slice) {
   decide::Selection& selection = slice.choice->selection;
   Nanoseconds duration = member.device->now() - slice.begin;
   if (auto times = slice.events.back()->times(); times && times->duration().count() > 0) duration = times->duration();
-  const bool open = !selection.winner;
+  const bool open = !selection.winner, believed = selection.believed.has_value();
   selection.rivals[slice.probe->rival].prepared = !slice.first;
   const core::Sample sample{
       .points = slice.box.volume(),
@@ -395,6 +396,9 @@ void Engine::learn(const Slice& slice) {
       !slice.first && !too_little && (!slice.probe->look || decide::tells(selection, core::seconds(duration)));
   if (tells && !slice.choice->keys.empty()) options_.store->add(slice.choice->keys[slice.probe->rival], sample);
   if (!open || !selection.winner) return;
+  // With another variant it may be worth another part.
+  if (!believed && launch.choices[slice.member] == slice.choice && launch.ways.front().shape)
+    decide::forget(launch.ways.front().shape->experience, slice.member);
   std::string costs;
   const auto best = decide::guess_of(selection.rivals[*selection.winner]);
   for (std::size_t r = 0; r < selection.rivals.size(); ++r) {
@@ -435,6 +439,7 @@ void Engine::watch_winners(Launch& launch) {
     launch.choices[m]->selection.spent += core::seconds(members_[m].device->now() - *launch.began);
     launch.choices[m]->selection.done += launch.given[m];
   }
+  if (!launch.tried.empty() && !launch.settled) return;  // what others do beside them differs
   for (const Launch::Work& work : launch.winners) {
     if (4 * work.points < work.of) continue;
     decide::Selection& selection = work.choice->selection;

@@ -230,14 +230,14 @@ class Engine {
   std::int64_t step_of(const Launch& launch) const;
   std::int64_t steps_of(const Launch& launch) const;
   std::vector<core::Box> cut(const Launch& launch, const decide::Parts& parts) const;
-  void recall_cuts(Launch& launch) const;
+  void recall_cuts(Launch& launch);
   void settle_cuts(const Launch& launch);
 
   // trying.cpp
   bool tries_parts(const Launch& launch) const;
   core::SampleKey key_of_parts(const Launch& launch, const decide::Parts& parts) const;
   void recall_parts(const Launch& launch) const;
-  decide::Next parts_to_try(const Launch& launch) const;
+  decide::Next parts_to_try(Launch& launch);
   void note_parts(const Launch& launch);
   void returned(const Gather& gather);
   void finish(const Returning& one);

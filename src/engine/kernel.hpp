@@ -64,6 +64,7 @@ struct Plan {
   Choice* choice = nullptr;      // that it rests on, in the launch's pool; none: there was nothing to choose
   core::Index items{};           // points: groups that guard themselves may be as many for another number
   bool spread = false;           // as the program wished
+  bool always = false;           // to find out at each launch: others may be divided into regions
   std::uint64_t generation = 0;  // of the engine's devices and builds
 };
 

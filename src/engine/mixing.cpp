@@ -55,7 +55,7 @@ bool Engine::divide(Launch& launch) {
   }
   // Where bytes move meanwhile, tasks overlap with that, and gain more.
   launch.whole_choice = wishes.profiling != Profiling::once || wishes.tasks > 0 || launch.tasks > 1 || wishes.spread ||
-                        !launch.undivided.empty();
+                        !launch.undivided.empty() || !launch.own.empty();
   std::vector<std::size_t> takers;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     if (state.members[m].ready && state.members[m].worker.space == space) takers.push_back(m);

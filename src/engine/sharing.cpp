@@ -186,7 +186,7 @@ std::vector<core::Box> Engine::cut(const Launch& launch, const decide::Parts& pa
 }
 
 // Parts as the program says, as in launches before, where those ended together, or to try them.
-void Engine::recall_cuts(Launch& launch) const {
+void Engine::recall_cuts(Launch& launch) {
   const auto& shape = launch.ways.front().shape;
   const Wishes& wishes = launch.request.wishes;
   std::vector<core::Box> boxes;
@@ -196,7 +196,8 @@ void Engine::recall_cuts(Launch& launch) const {
   }
   if (!wishes.parts.empty() && launch.undivided.empty())
     boxes = cut(launch, wishes.parts);
-  else if (!launch.tried.empty())
+  else if (const bool whole = launch.settled && launch.ways.size() > 1 && launch.tried[primary_] == 1;
+           !launch.tried.empty() && !whole)  // all on the primary, which then may have regions
     boxes = cut(launch, launch.tried);
   else if (shape && shape->cuts && wishes.profiling == Profiling::once && wishes.tasks == 0 &&
            shape->cuts->generation == generation_ && shape->cuts->items == launch.request.items &&

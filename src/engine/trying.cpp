@@ -25,9 +25,8 @@ std::string name_of(const device::Info& info) {
 // copies cost.
 bool Engine::tries_parts(const Launch& launch) const {
   const Wishes& wishes = launch.request.wishes;
-  return members_.size() > 1 && !all_on_host_ && launch.ways.size() == 1 && launch.undivided.empty() &&
-         !launch.one_space && wishes.parts.empty() && !wishes.spread && wishes.tasks == 0 &&
-         wishes.profiling == Profiling::once &&
+  return members_.size() > 1 && !all_on_host_ && launch.undivided.empty() && !launch.one_space &&
+         wishes.parts.empty() && !wishes.spread && wishes.tasks == 0 && wishes.profiling == Profiling::once &&
          std::none_of(members_.begin(), members_.end(), [](const Member& member) { return member.link.in > 0; });
 }
 
@@ -61,7 +60,8 @@ void Engine::recall_parts(const Launch& launch) const {
   options_.store->name(like.kernel, launch.name());
   options_.store->name(like.device, names);
   const core::History history = options_.store->load(like.kernel, like.device);
-  std::int64_t most = 0;
+  // The fastest of those that were seen a few times.
+  std::pair<bool, double> best{false, 0};
   for (const auto& [key, record] : history.records()) {
     if (key.shape != like.shape || key.variant != like.variant || record.samples.empty()) continue;
     decide::Parts parts(members_.size(), 0);
@@ -75,14 +75,15 @@ void Engine::recall_parts(const Launch& launch) const {
     } catch (const std::exception&) {
       continue;  // written by another version
     }
-    if (record.aggregate.count <= most) continue;
-    most = record.aggregate.count;
+    const std::pair<bool, double> mine{record.aggregate.count >= 3, -record.median()};
+    if (best.second != 0 && mine <= best) continue;
+    best = mine;
     decide::recall(shape.experience, parts, 1e-9 * record.median() * static_cast<double>(launch.space.volume()));
   }
 }
 
 // The parts to try, or that are best; none: the primary does all.
-decide::Next Engine::parts_to_try(const Launch& launch) const {
+decide::Next Engine::parts_to_try(Launch& launch) {
   const Way& way = launch.ways.front();
   const decide::Experience& experience = way.shape->experience;
   if (!tries_parts(launch)) return {};
@@ -104,12 +105,23 @@ decide::Next Engine::parts_to_try(const Launch& launch) const {
   if (!candidates.can[primary_]) return {};
   decide::Next out = decide::next_parts(experience, candidates);
   // Beside others nothing can be tried.
-  return out.settled || launch.undisturbed ? out : decide::Next{};
+  if (!out.settled && !launch.undisturbed) return {};
+  if (launch.ways.size() == 1) return out;
+  // Variants: not before the primary knows its best one; and while parts are tried, nobody finds out anything else.
+  choose(launch);
+  const auto knows = [](const Choice* choice) {
+    return choice && (choice->selection.winner || choice->selection.believed);
+  };
+  if (!knows(launch.choices[primary_])) return {};
+  for (Choice*& choice : launch.choices) choice = out.settled || knows(choice) ? choice : nullptr;
+  return out;
 }
 
 // What a launch that is over has shown of its parts; where the host reads results, as soon as they are there.
 void Engine::note_parts(const Launch& launch) {
-  if (!tries_parts(launch) || launch.failure) return;
+  const auto compares = [](bool probed) { return probed; };
+  if (!tries_parts(launch) || launch.failure || std::any_of(launch.probed.begin(), launch.probed.end(), compares))
+    return;
   const Shape& shape = *launch.ways.front().shape;
   decide::Parts parts;
   for (std::int64_t points : launch.given)
@@ -142,7 +154,9 @@ void Engine::note_parts(const Launch& launch) {
       }
     }
   }
-  if (launch.settled) out.key = key_of_parts(launch, out.parts);
+  const auto open = [](const Choice* choice) { return choice && !choice->selection.winner; };
+  if (launch.settled && std::none_of(launch.choices.begin(), launch.choices.end(), open))
+    out.key = key_of_parts(launch, out.parts);
   if (out.awaited.empty()) return finish(out);
   returning_.push_back(std::move(out));
 }

@@ -119,13 +119,14 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
     return launch.request.pool && choice->selection.winner == plan->way && choice->regions.empty() && !again;
   };
   if (fresh && plan && plan->generation == generation_ && plan->spread == wishes.spread &&
-      plan->ways == launch.ways.size() && plan->items == launch.request.items && holds(plan->choice)) {
+      plan->always == (wishes.profiling == Profiling::always) && plan->ways == launch.ways.size() &&
+      plan->items == launch.request.items && holds(plan->choice)) {
     const auto& lanes = members_[plan->member].lanes;
     const auto lane = std::min_element(
         lanes.begin(), lanes.end(), [](const Member::Lane& a, const Member::Lane& b) { return a.queued < b.queued; });
     if (lane->queued >= decide::slices_per_queue) return {};
+    if (plan->choice && !launch.choices[plan->member]) ++plan->choice->selection.since;
     launch.choices[plan->member] = plan->choice;
-    if (plan->choice) ++plan->choice->selection.since;
     return {
         {plan->member, static_cast<std::size_t>(lane - lanes.begin()), launch.space, "as last time", plan->way, {}}};
   }
@@ -145,8 +146,14 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
   if (actions[0].member != primary_ && !all_on_host_ && linked(primary_)) return actions;
   Choice* choice = launch.choices[actions[0].member];
   if (!choice || (choice->selection.winner && !launch.divided_later))
-    plan = Plan{actions[0].member,    actions[0].variant, launch.ways.size(), choice,
-                launch.request.items, wishes.spread,      generation_};
+    plan = Plan{.member = actions[0].member,
+                .way = actions[0].variant,
+                .ways = launch.ways.size(),
+                .choice = choice,
+                .items = launch.request.items,
+                .spread = wishes.spread,
+                .always = wishes.profiling == Profiling::always,
+                .generation = generation_};
   return actions;
 }
 

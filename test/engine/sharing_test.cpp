@@ -141,6 +141,39 @@ TEST(Sharing, ByTryingALaunchFromTheHostIsShared) {
   bench.expect_mapped(in, 0);
 }
 
+// Each device with the variant that is best there. At first the CPU takes the base: what it finds out in its part makes
+// the parts others.
+TEST(Sharing, ByTryingVariantsAreSharedEachWithItsOwn) {
+  Bench bench(
+      "device gpu gpu\nrate 4e8\nrate map_pairs 1e8\nlaunch 5us\ncopy in 1e10 out 1e10 latency 5us engines 2\n"
+      "device cpu cpu\nrate 5e7\nrate map_pairs 2e8\nlaunch 5us\n");
+  const auto pool =
+      *bench.engine->make_pool("map", {{"one", {"map", "map", ""}, {16, 1, 1}, {{16, 1, 1}, false}},
+                                       {"pairs", {"map_pairs", "map_pairs", ""}, {16, 1, 1}, {{32, 1, 1}}}});
+  const auto in = bench.memory(4 * many), out = bench.memory(4 * many);
+  std::map<std::string, std::map<std::string, std::int64_t>> points;
+  double seconds = 0;
+  for (int i = 0; i < 80; ++i) {
+    EXPECT_TRUE(bench.engine->to_host(in, true));
+    Request request{.kernel = pool->variants[0].kernel, .pool = pool, .items = {4 * many, 1, 1}};
+    request.arguments = {View{in, 0, in->size()}, View{out, 0, out->size()},
+                         std::get<device::Scalar>(device::scalar(4 * many))};
+    const auto launch = bench.engine->submit(request);
+    ASSERT_TRUE(bench.engine->wait(launch));
+    ASSERT_TRUE(bench.engine->to_host(out, false));
+    const Report report = bench.engine->report(*launch);
+    points.clear();
+    for (const SliceReport& slice : report.slices) points[slice.device][slice.variant] += slice.box.volume();
+    seconds = core::seconds(report.ended - report.submitted);
+  }
+  bench.expect_mapped(out, 1);
+  const double ideal = 4.0 * many / (4e8 + 2e8);
+  EXPECT_LT(seconds, 1.25 * ideal);
+  EXPECT_GT(points["gpu"]["one"], 3 * many / 2);  // it would do more, but for the copies
+  EXPECT_GT(points["cpu"]["pairs"], 3 * many / 2);
+  EXPECT_LT(points["gpu"]["pairs"] + points["cpu"]["one"], many / 64);
+}
+
 // What one run has found out, the next begins with.
 TEST(Sharing, ByTryingNothingIsTriedAgainInTheNextRun) {
   profile::Store store(":memory:");
