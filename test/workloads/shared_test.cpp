@@ -32,22 +32,37 @@ struct Counts {
   int launches = 0, shared = 0, elsewhere = 0;  // on several devices; on another than the first alone
 };
 
-void run(engine::Engine& engine, const Workload& workload, const core::Variant& variant, const std::string& input,
+// Its first variant, or all of them, of which each device may choose.
+void run(engine::Engine& engine, const Workload& workload, bool all_variants, const std::string& input,
          Counts& counts) {
-  auto made = engine.make_kernel({variant.entry, variant.source, variant.options});
-  ASSERT_TRUE(made) << made.failure().what;
+  const core::Variant& variant = workload.variants.front();
   const std::uint64_t seed = std::random_device{}();
-  SCOPED_TRACE(workload.name + " " + input + " " + variant.name + ", seed " + std::to_string(seed));
+  SCOPED_TRACE(workload.name + " " + input + (all_variants ? " all" : "") + ", seed " + std::to_string(seed));
+  std::vector<engine::VariantSource> sources;
+  for (const core::Variant& v : workload.variants)
+    sources.push_back({v.name, {v.entry, v.source, v.options}, v.group, v.footprint});
+  std::shared_ptr<engine::Kernel> kernel;
+  std::shared_ptr<engine::Pool> pool;
+  if (all_variants) {
+    auto made = engine.make_pool(workload.name, sources);
+    ASSERT_TRUE(made) << made.failure().what;
+    pool = *made, kernel = pool->variants.front().kernel;
+  } else {
+    auto made = engine.make_kernel(sources.front().source);
+    ASSERT_TRUE(made) << made.failure().what;
+    kernel = *made;
+  }
   std::vector<std::shared_ptr<engine::Memory>> memories;
   int patience = 12;
-  for (std::uint64_t i = 0; i < 18; ++i) {
+  for (std::uint64_t i = 0; i < (all_variants ? 30 : 18); ++i) {
     Instance instance = make(workload, Size::tiny, input, seed + i);
     if (!covers_space(variant, instance.space)) return;
     Instance expected = instance;
     workload.reference(expected);
     poison(instance);
     const core::NdRange range = core::nd_range(variant, instance.space, instance.space);
-    engine::Request request{.kernel = *made, .items = range.global, .group = range.local, .offset = range.offset};
+    engine::Request request{.kernel = kernel, .items = range.global, .group = range.local, .offset = range.offset};
+    if (pool) request = {.kernel = kernel, .pool = pool, .items = instance.space.end};
     request.dimensions = 3;
     std::size_t next = 0;
     for (const Argument& a : instance.arguments) {
@@ -94,7 +109,7 @@ void run(engine::Engine& engine, const Workload& workload, const core::Variant& 
   }
 }
 
-TEST(Shared, EveryWorkloadIsRight) {
+void run_all(bool all_variants, int launches, int shared) {
   for (device::Machine& machine : machines()) {
     std::vector<device::Device*> devices;
     for (const auto& device : machine.devices) devices.push_back(device.get());
@@ -105,15 +120,17 @@ TEST(Shared, EveryWorkloadIsRight) {
     engine::Engine engine(devices, options);
     Counts counts;
     for (const Workload* workload : all()) {
-      for (const std::string& input : workload->inputs)
-        run(engine, *workload, workload->variants.front(), input, counts);
+      for (const std::string& input : workload->inputs) run(engine, *workload, all_variants, input, counts);
     }
     std::printf("%d launches, %d on several devices, %d on another than the first\n", counts.launches, counts.shared,
                 counts.elsewhere);
-    EXPECT_GT(counts.launches, 400);
-    EXPECT_GT(counts.shared, 100);
+    EXPECT_GT(counts.launches, launches);
+    EXPECT_GT(counts.shared, shared);
   }
 }
+
+TEST(Shared, EveryWorkloadIsRight) { run_all(false, 400, 100); }
+TEST(Shared, EveryWorkloadWithAllItsVariantsIsRight) { run_all(true, 600, 100); }
 
 }  // namespace
 }  // namespace heddle::workloads
