@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <numeric>
 #include <random>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,6 +19,7 @@
 #include "bench/plain.hpp"
 #include "bench/suites.hpp"
 #include "core/median.hpp"
+#include "core/trace.hpp"
 #include "device/facts.hpp"
 #include "engine/engine.hpp"
 #include "kernel/compiler.hpp"
@@ -31,7 +35,7 @@ using Parts = std::vector<double>;  // of a launch, per device
 
 constexpr const char *ours_name = "Heddle", *oracle_name = "best shares tried", *linear_name = "in proportion to rates",
                      *whole_name = "undivided CPU", *alone_name = "alone on ", *plan_name = "plan of shares",
-                     *prediction_name = "prediction of ";
+                     *prediction_name = "prediction of ", *breakdown_name = "breakdown, ";
 
 std::vector<device::Device*> all_of(const device::Machine& machine) {
   std::vector<device::Device*> out;
@@ -191,6 +195,65 @@ Parts search_shares(There& there, const std::vector<double>& alone, bool quick) 
   return best();
 }
 
+// What happens in a launch, on whatever thread.
+class Collector : public core::TraceSink {
+ public:
+  void add(core::TraceEvent event) override {
+    const std::lock_guard hold(mutex_);
+    events_.push_back(std::move(event));
+  }
+  std::vector<core::TraceEvent> take_all() {
+    const std::lock_guard hold(mutex_);
+    return std::exchange(events_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<core::TraceEvent> events_;
+};
+
+// Seconds in which at least one of them was under way.
+double busy(std::vector<std::pair<core::Nanoseconds, core::Nanoseconds>> spans) {
+  std::sort(spans.begin(), spans.end());
+  core::Nanoseconds out{0}, until{0};
+  for (const auto& [begin, end] : spans) {
+    if (end <= until) continue;
+    out += end - std::max(begin, until);
+    until = end;
+  }
+  return core::seconds(out);
+}
+
+// As SKMD's figure 11: for how long each device copies and computes in one launch, which may be at the same time; and
+// how fast results come back.
+std::vector<Row> breakdown(There& there, const std::string& prefix) {
+  static Collector collector;  // a thread of the engine's may still be about to add something
+  core::TraceSink* before = core::set_trace_sink(&collector);
+  there.run();
+  core::set_trace_sink(before);
+  struct Part {
+    std::vector<std::pair<core::Nanoseconds, core::Nanoseconds>> spans;
+    double bytes = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Part> parts;  // by device and what it did
+  for (const core::TraceEvent& event : collector.take_all()) {
+    const bool copy = event.kind == core::TraceKind::transfer;
+    if (!copy && event.kind != core::TraceKind::slice) continue;
+    Part& part = parts[{event.track, !copy ? "computes" : event.name == "copy in" ? "copies in" : "copies back"}];
+    part.spans.emplace_back(event.start, event.start + event.duration);
+    if (copy) part.bytes += std::strtod(event.detail.c_str(), nullptr);
+  }
+  std::vector<Row> out;
+  for (const auto& [what, part] : parts) {
+    const double seconds = busy(part.spans);
+    const std::string name = prefix + breakdown_name + what.first + " " + what.second;
+    out.push_back(summarise(name, "", "ms", {1e3 * seconds}));
+    if (what.second == "copies back" && seconds > 0)
+      out.push_back(summarise(name + ", rate", "", "GB/s", {1e-9 * part.bytes / seconds}));
+  }
+  return out;
+}
+
 std::vector<Row> measure(Context& context, const workloads::Workload& workload, const std::string& input) {
   const bool quick = context.options.quick;
   const auto& devices = context.machine.devices;
@@ -251,7 +314,9 @@ std::vector<Row> measure(Context& context, const workloads::Workload& workload, 
     for (int i = 0; i < 3; ++i) whole->run();
     cases.push_back({prefix + whole_name, "ms", [&] { return whole->run(); }});
   }
-  return context.interleave("", cases, quick ? 3 : 15);
+  std::vector<Row> out = context.interleave("", cases, quick ? 3 : 15);
+  for (Row& row : breakdown(there, prefix)) out.push_back(std::move(row));
+  return out;
 }
 
 std::vector<Row> planning(Context& context) {

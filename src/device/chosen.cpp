@@ -188,6 +188,8 @@ void set_apart(const std::string& ids, std::vector<Chosen>& devices, int next_sp
 
 Choice choose_devices(const core::Settings& settings, const core::Lookup& environment) {
   const std::vector<Selector> selectors = parse_selectors(settings.devices);
+  if (settings.exactness != "exact" && settings.exactness != "conformant")
+    throw core::UsageError("HEDDLE_EXACTNESS='" + settings.exactness + "': exact or conformant expected");
   Choice choice;
   const std::vector<Chosen> found = find_proven(settings, environment, choice.problems);
   for (const std::string& problem : choice.problems) core::log_once(core::LogLevel::warn, problem);
@@ -238,6 +240,10 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
       info.space = f.info.space;
       choice.devices.push_back({f.platform, handle, std::move(made[part]), std::move(info)});
     }
+  }
+  if (settings.exactness == "exact" && !choice.devices.empty()) {
+    const std::string alike = primary_of(choice.devices).info.fingerprint;
+    std::erase_if(choice.devices, [&](const Chosen& one) { return one.info.fingerprint != alike; });
   }
   set_apart(settings.apart, choice.devices, static_cast<int>(found.size()) + 1);
   return choice;

@@ -73,6 +73,22 @@ TEST(Machine, CutsTheCpuIntoParts) {
   EXPECT_EQ(machine.devices[1]->info().id, "cpu.1");
 }
 
+TEST(Machine, OnlyEqualDevicesAreExact) {
+  core::Settings settings = test_settings("all");
+  settings.exactness = "exact";
+  const auto exact = open_machine(settings, process_environment);
+  ASSERT_FALSE(exact.devices.empty());
+  for (const auto& device : exact.devices)
+    EXPECT_EQ(device->info().fingerprint, exact.devices.front()->info().fingerprint);
+  // 3 units in 2 parts are 2 and 1.
+  const auto halves = open_machine(test_settings("cpu/2"), process_environment);
+  settings.devices = "cpu/2";
+  const bool equal = halves.devices[0]->info().units == halves.devices[1]->info().units;
+  EXPECT_EQ(open_machine(settings, process_environment).devices.size(), equal ? 2u : 1u);
+  settings.exactness = "rather";
+  EXPECT_THROW(open_machine(settings, process_environment), core::UsageError);
+}
+
 TEST(Machine, BadChoicesAreOneClearLine) {
   EXPECT_EQ(complaint("nonsense").rfind("HEDDLE_DEVICES: 'nonsense' matches no device; there are: ", 0), 0u);
   EXPECT_EQ(complaint("999").rfind("HEDDLE_DEVICES: '999' matches no device", 0), 0u);

@@ -129,6 +129,70 @@ void run_all(bool all_variants, int launches, int shared) {
   }
 }
 
+// All bytes after a launch in these parts.
+std::vector<std::byte> bytes_after(engine::Engine& engine, const std::shared_ptr<engine::Kernel>& kernel,
+                                   const core::Variant& variant, Instance instance, const std::vector<double>& parts,
+                                   std::size_t& devices) {
+  poison(instance);
+  const core::NdRange range = core::nd_range(variant, instance.space, instance.space);
+  engine::Request request{.kernel = kernel, .items = range.global, .group = range.local, .offset = range.offset};
+  request.dimensions = 3;
+  request.wishes.parts = parts;
+  std::vector<std::shared_ptr<engine::Memory>> memories;
+  for (const Argument& a : instance.arguments) {
+    if (a.scalar) {
+      request.arguments.emplace_back(device::Scalar(a.bytes.begin(), a.bytes.end()));
+      continue;
+    }
+    memories.push_back(engine.make_memory(a.bytes.size()));
+    std::copy(a.bytes.begin(), a.bytes.end(), memories.back()->host().bytes.begin());
+    request.arguments.emplace_back(engine::View{memories.back(), 0, a.bytes.size()});
+  }
+  const auto launch = engine.submit(request);
+  EXPECT_TRUE(engine.wait(launch));
+  std::set<std::string> worked;
+  for (const engine::SliceReport& slice : engine.report(*launch).slices) worked.insert(slice.device);
+  devices = worked.size();
+  std::vector<std::byte> out;
+  for (const auto& memory : memories) {
+    EXPECT_TRUE(engine.to_host(memory, false));
+    out.insert(out.end(), memory->host().bytes.begin(), memory->host().bytes.end());
+  }
+  return out;
+}
+
+// Two halves of a CPU are alike: together they compute what one of them does, to the last bit.
+TEST(Shared, EqualDevicesAreExact) {
+  core::Settings settings = device::test_settings("cpu/2");
+  settings.exactness = "exact";
+  const device::Machine machine = device::open_machine(settings, device::process_environment);
+  if (machine.devices.size() < 2) GTEST_SKIP() << "no two parts that are alike";
+  kernel::Compiler compiler(kernel::options_of(device::test_settings("all")));
+  engine::Options options{
+      .analyse = [&](const auto& asked, const auto& forms) { return compiler.analyse(asked, forms); }};
+  engine::Engine engine({machine.devices[0].get(), machine.devices[1].get()}, options);
+  int compared = 0;
+  for (const Workload* workload : all()) {
+    for (const std::string& input : workload->inputs) {
+      const std::uint64_t seed = std::random_device{}();
+      SCOPED_TRACE(workload->name + " " + input + ", seed " + std::to_string(seed));
+      const core::Variant& variant = workload->variants.front();
+      const Instance instance = make(*workload, Size::tiny, input, seed);
+      if (!covers_space(variant, instance.space)) continue;
+      auto kernel = engine.make_kernel({variant.entry, variant.source, variant.options});
+      ASSERT_TRUE(kernel);
+      std::size_t devices = 0;
+      const auto alone = bytes_after(engine, *kernel, variant, instance, {1, 0}, devices);
+      for (int i = 0; i < 10 && devices < 2; ++i) {
+        EXPECT_EQ(bytes_after(engine, *kernel, variant, instance, {1, 1.5}, devices), alone);
+        if (devices < 2) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the other builds
+      }
+      compared += devices > 1;
+    }
+  }
+  EXPECT_GT(compared, 20);
+}
+
 TEST(Shared, EveryWorkloadIsRight) { run_all(false, 400, 100); }
 TEST(Shared, EveryWorkloadWithAllItsVariantsIsRight) { run_all(true, 600, 100); }
 
