@@ -26,8 +26,9 @@ struct Selector {
 };
 std::vector<Selector> parse_selectors(const std::string& text);  // UsageError in one line
 
-// Cores of a CPU that compute where others are fed from this machine: what feeds them must not wait for a core. Measured
-// on 16 cores beside an H200: with all of them at work, sharing gained nothing; with two left, 1.45 times on vector_add.
+// Cores of a CPU that compute where others are fed from this machine: what feeds them must not wait for a core.
+// Measured on 16 cores beside an H200: with all of them at work, sharing gained nothing; with two left, 1.45 times on
+// vector_add.
 int units_beside_others(int units);
 
 }  // namespace heddle::device
