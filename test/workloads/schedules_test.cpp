@@ -23,10 +23,9 @@ Schedules tiny_schedules(const Workload& w, Size size = Size::tiny) {
   return must(schedules_of(compiler(), w, make(w, size, w.inputs.front(), 7)));
 }
 
-// As many as in the DySel paper, but for cutcp: this base has three loops, of rows, of planes and of atoms, where
-// Parboil's has two (60).
+// As many as in the DySel paper.
 TEST(SchedulesOf, AreAsManyAsOrdersOfDimensionsAndLoops) {
-  const std::map<std::string, std::size_t> expected = {{"cutcp", 120},  {"kmeans", 3},   {"sgemm", 6},
+  const std::map<std::string, std::size_t> expected = {{"cutcp", 60},   {"kmeans", 3},   {"sgemm", 6},
                                                        {"spmv_jds", 2}, {"spmv_csr", 2}, {"stencil", 6}};
   for (const auto& [name, count] : expected) EXPECT_EQ(tiny_schedules(find(name)).variants.size(), count) << name;
 }
