@@ -196,8 +196,7 @@ void Engine::recall_cuts(Launch& launch) {
   }
   if (!wishes.parts.empty() && launch.undivided.empty())
     boxes = cut(launch, wishes.parts);
-  else if (const bool whole = launch.settled && launch.ways.size() > 1 && launch.tried[primary_] == 1;
-           !launch.tried.empty() && !whole)  // all on the primary, which then may have regions
+  else if (!launch.tried.empty())
     boxes = cut(launch, launch.tried);
   else if (shape && shape->cuts && wishes.profiling == Profiling::once && wishes.tasks == 0 &&
            shape->cuts->generation == generation_ && shape->cuts->items == launch.request.items &&

@@ -114,14 +114,15 @@ decide::Next Engine::parts_to_try(Launch& launch) {
   };
   if (!knows(launch.choices[primary_])) return {};
   for (Choice*& choice : launch.choices) choice = out.settled || knows(choice) ? choice : nullptr;
+  // All on the primary need not be told, and then it may have regions.
+  if (out.settled && decide::all_on(primary_, members_.size()) == out.parts) out.parts.clear();
   return out;
 }
 
 // What a launch that is over has shown of its parts; where the host reads results, as soon as they are there.
 void Engine::note_parts(const Launch& launch) {
-  const auto compares = [](bool probed) { return probed; };
-  if (!tries_parts(launch) || launch.failure || std::any_of(launch.probed.begin(), launch.probed.end(), compares))
-    return;
+  const bool compared = std::find(launch.probed.begin(), launch.probed.end(), true) != launch.probed.end();
+  if (!tries_parts(launch) || launch.failure || compared) return;
   const Shape& shape = *launch.ways.front().shape;
   decide::Parts parts;
   for (std::int64_t points : launch.given)
