@@ -10,6 +10,7 @@
 #include "core/fingerprint.hpp"
 #include "core/log.hpp"
 #include "core/trace.hpp"
+#include "device/chosen.hpp"
 #include "device/opencl_queue.hpp"
 #include "device/quirks.hpp"
 
@@ -140,8 +141,7 @@ class OpenClDevice : public Device {
     auto& buffer = static_cast<OpenClBuffer&>(whole);
     const cl_buffer_region region{begin, size};
     cl_int code = CL_SUCCESS;
-    cl_mem memory = cl_(&Slots::clCreateSubBuffer, buffer.handle(), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
-                        &region, &code);
+    cl_mem memory = cl_(&Slots::clCreateSubBuffer, buffer.handle(), 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     std::byte* wrapped = buffer.wrapped() ? buffer.wrapped() + begin : nullptr;
     if (memory) return std::unique_ptr<Buffer>(new OpenClBuffer(memory, size, wrapped));
     return failed(FailureKind::allocation, "clCreateSubBuffer", code);
@@ -205,6 +205,7 @@ class OpenClDevice : public Device {
   }
 
   Nanoseconds now() override { return steady_now(); }
+  cl_context context() const { return context_.get(); }
 
   std::optional<Nanoseconds> cpu_time() override {
     if (info_.kind != Kind::cpu) return std::nullopt;
@@ -329,6 +330,25 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
           .add(parent)
           .hex();
   return info;
+}
+
+std::vector<std::unique_ptr<Device>> open_chosen(const core::Settings& settings, const Choice& choice) {
+  std::vector<std::unique_ptr<Device>> out;
+  const cache::FileCache cache = build_cache(settings);
+  for (const Chosen& chosen : choice.devices) {
+    auto device = open_device(chosen.platform, chosen.handle, {}, chosen.info, cache);
+    if (!device) core::log_once(core::LogLevel::warn, "a device cannot be used: " + device.failure().what);
+    out.push_back(device ? std::move(*device) : nullptr);
+  }
+  return out;
+}
+
+cl_context context_of(const Device& device) { return static_cast<const OpenClDevice&>(device).context(); }
+
+std::unique_ptr<Buffer> lend(cl_mem memory, Bytes size) {
+  const Dispatch cl(memory);
+  cl(&Slots::clRetainMemObject, memory);
+  return std::make_unique<OpenClBuffer>(memory, size, nullptr);
 }
 
 cache::FileCache build_cache(const core::Settings& settings) {

@@ -18,6 +18,11 @@ std::string quirk_options(const Info& info) {
   return "";
 }
 
+std::string direct_options(const Info& info) {
+  // For the same reason: two queues of one device.
+  return is_pocl(info) ? " -DHEDDLE_DIRECT" : "";
+}
+
 bool calls_back_at_once(const Info& info) { return is_pocl(info); }
 
 std::vector<const char*> device_variables() {
@@ -26,6 +31,12 @@ std::vector<const char*> device_variables() {
           "CUDA_VISIBLE_DEVICES",                        // NVIDIA
           "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",  // AMD
           "ZE_AFFINITY_MASK"};                           // Intel
+}
+
+bool has_images(const Info& info) {
+  // PoCL (3.1 seen): reading or writing one by a sub-device's queue ends the process with "Assertion `dev_i <
+  // image->context->num_devices'".
+  return !(is_pocl(info) && is_part(info));
 }
 
 bool keeps_sub_devices(const Info& info) {

@@ -11,6 +11,9 @@ namespace heddle::device {
 // To be added to the options of every build on this device; empty for most.
 std::string quirk_options(const Info& info);
 
+// The same for builds that run beside the engine's, on a queue of their own.
+std::string direct_options(const Info& info);
+
 // Whether the thread that ends a command calls back itself. NVIDIA's driver (580 seen) calls from a thread that looks
 // every 20 ms.
 bool calls_back_at_once(const Info& info);
@@ -18,6 +21,9 @@ bool calls_back_at_once(const Info& info);
 // Variables of the environment that decide which devices drivers show: what was proven under one value says nothing
 // about another.
 std::vector<const char*> device_variables();
+
+// Whether images work, where the device says that they do.
+bool has_images(const Info& info);
 
 // Whether sub-devices must never be released.
 bool keeps_sub_devices(const Info& info);

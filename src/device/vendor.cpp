@@ -194,6 +194,10 @@ core::Failure failed(core::FailureKind kind, const char* call, cl_int code) {
     case CL_DEVICE_NOT_AVAILABLE:
       kind = core::FailureKind::lost;
       break;
+    case CL_INVALID_WORK_GROUP_SIZE:  // such a launch is not for this device, which is well
+    case CL_INVALID_WORK_ITEM_SIZE:
+      kind = core::FailureKind::unsupported;
+      break;
     default:
       break;
   }

@@ -80,11 +80,11 @@ Engine::Engine(std::vector<device::Device*> devices, Options options)
                                                       : device->info().memory);
     // Devices in the host's memory copy nothing, so one queue keeps them busy; and PoCL must not have two forms of one
     // kernel at work at once.
-    const int queues = device->info().space == host_memory ? 1 : options_.queues;
+    const bool one = device->info().space == host_memory || device->info().one_queue;
+    const int queues = one ? 1 : options_.queues;
     for (int q = 0; q < queues; ++q) {
       // On the host's memory, timing costs nothing that could be seen.
-      const bool on_host = device->info().space == host_memory;
-      auto queue = device->open_queue(on_host ? device::Device::Timing::on : device::Device::Timing::off);
+      auto queue = device->open_queue(one ? device::Device::Timing::on : device::Device::Timing::off);
       if (!queue) {
         count_failure(members_.size() - 1, queue.failure());
         count_failure(members_.size() - 1, queue.failure());
@@ -95,11 +95,16 @@ Engine::Engine(std::vector<device::Device*> devices, Options options)
     if (members_.size() <= options_.links.size()) member.link = options_.links[members_.size() - 1];
     if (device->info().space == host_memory) continue;
     all_on_host_ = false;
-    if (auto queue = device->open_queue(device::Device::Timing::on)) member.timed = std::move(*queue);
-    if (auto queue = device->open_queue(device::Device::Timing::off))
-      member.gathering = std::move(*queue);
-    else
-      count_failure(members_.size() - 1, {FailureKind::lost, queue.failure().what, ""});
+    if (one)
+      ;  // its only queue takes times
+    else if (auto queue = device->open_queue(device::Device::Timing::on))
+      member.timed = std::move(*queue);
+    for (auto* extra : {&member.gathering, &member.bringing}) {
+      if (auto queue = device->open_queue(device::Device::Timing::off))
+        *extra = std::move(*queue);
+      else
+        count_failure(members_.size() - 1, {FailureKind::lost, queue.failure().what, ""});
+    }
     if (!options_.advance) member.ring = std::make_unique<Ring>(*device, options_.locked_limit);
   }
   if (!options_.advance) {
@@ -240,9 +245,13 @@ void Engine::build_next(Lock& lock) {
   const auto [kernel, member, windows, prepared, way] = std::move(to_build_.front());
   to_build_.pop_front();
   if (prepared) return run_preparation(lock, prepared, way);
+  if (no_more_builds_) return;
+  building_ = true;
   lock.unlock();
   Built built = windows ? Built{.windows = make_windows(*kernel, member)} : kernel->build_on(*devices_[member]);
   lock.lock();
+  building_ = false;
+  changed_.notify_all();
   if (const auto& failure = windows ? built.windows.failure : built.failure)
     core::log(core::LogLevel::info, fmt::format("kernel '{}' does not build on {}: {}", kernel->source().name,
                                                 devices_[member]->info().id, failure->what));

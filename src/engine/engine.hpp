@@ -67,7 +67,21 @@ class Engine {
   core::Status to_host(const std::shared_ptr<Memory>& memory, bool for_writing);
   // What it holds does not matter any more: the host is about to overwrite all of it. Waits for launches that use it.
   void discard(const std::shared_ptr<Memory>& memory);
-  void finish();  // waits for all launches
+  void finish();         // waits for all launches
+  void stop_building();  // what is not built by now never will be; returns when nothing is being built
+
+  // A buffer that the front end has on one device and goes on using itself, beside the engine: each in its turn. All
+  // of it is fresh there, at its home. `storage` is its memory where the device works on the host's.
+  std::shared_ptr<Memory> adopt(std::size_t member, std::shared_ptr<device::Buffer> buffer, HostBlock storage);
+  bool is_home(const Memory& memory);    // nobody uses it, and all of it is there, or on its way
+  bool is_built(const Kernel& kernel);   // on all devices that it ever will be
+  void changed_at_home(Memory& memory);  // by the front end, which has the turn now
+  // Waits until nobody uses it and all of it is at home: it is the front end's turn.
+  core::Status bring_home(const std::shared_ptr<Memory>& memory);
+  // Some of its bytes, from the program's memory and back, when launches that use them are over. The program has its
+  // memory again when these return; what was written goes where launches read it last time.
+  core::Status write(const std::shared_ptr<Memory>& memory, Bytes begin, std::span<const std::byte> from);
+  core::Status read(const std::shared_ptr<Memory>& memory, Bytes begin, std::span<std::byte> to);
   // Whether a launch that is not over uses it: who wants to overwrite all of it without waiting takes another.
   bool in_use(const Memory& memory);
 
@@ -89,6 +103,7 @@ class Engine {
     Link link;
     std::unique_ptr<device::Queue> timed;      // for probes, where lanes are not
     std::unique_ptr<device::Queue> gathering;  // of a device with memory of its own: nothing waits behind slices
+    std::unique_ptr<device::Queue> bringing;   // the same in the other direction
     std::unique_ptr<Ring> ring;
     Nanoseconds least = Nanoseconds::max();  // that a probe took
     int failures = 0;
@@ -117,17 +132,30 @@ class Engine {
     core::SampleKey key;  // under which the store keeps it
     std::int64_t points = 0;
   };
+  // Bytes on their way to a device for nobody yet.
+  struct Bring {
+    int pieces = 0;  // that still lie in the host's memory
+    HostEvent taken;
+    std::optional<core::Failure> failure;
+  };
   // Bytes between ordinary host memory and a device, by way of a locked chunk.
   struct Piece {
     std::shared_ptr<Slice> slice;    // that they are for, on the way in
-    std::shared_ptr<Gather> gather;  // or out
+    std::shared_ptr<Bring> bring;    // or none
+    std::shared_ptr<Gather> gather;  // on the way out
     std::shared_ptr<Memory> memory;
     Span bytes;
     std::size_t member;
     HostBlock host;
+    Bytes host_begin = 0;   // the byte of the memory that this begins with
     bool windowed = false;  // on the way in: to a window of the slice's
     Ring::Chunk* chunk = nullptr;
     bool in_chunk = false;  // on the way out: the device has written it
+
+    std::span<std::byte> on_host() const {
+      const auto by = static_cast<std::int64_t>(host_begin);
+      return host.part({bytes.begin - by, bytes.end - by});
+    }
   };
   // What drivers tell, from threads of theirs. Shared: they may tell when the engine is gone. Weak: the last hold on an
   // event must not be dropped inside its own callback (PoCL 3.1 crashes).
@@ -269,6 +297,12 @@ class Engine {
   void collect(const Gather& gather);
   void give_up(const Gather& gather);  // it will never end
 
+  // home.cpp
+  std::shared_ptr<Bring> bring(Lock& lock, const std::shared_ptr<Memory>& memory, std::size_t member,
+                               const SpanSet& bytes, const HostBlock& from, Bytes from_begin);
+  core::Status wait_for(Lock& lock, const std::vector<device::Event>& events);
+  void copy_on_host(std::span<std::byte> to, std::span<const std::byte> from);
+
   // pieces.cpp
   bool by_pieces(std::size_t member, const HostBlock& host, const Span& bytes) const;
   void add_pieces(const Piece& whole);
@@ -309,6 +343,7 @@ class Engine {
     std::size_t way = 0;
   };
   std::deque<ToBuild> to_build_;
+  bool building_ = false, no_more_builds_ = false;
   std::condition_variable to_build_changed_;
   std::unique_ptr<Copier> copier_;
   std::thread worker_, builder_;

@@ -63,6 +63,12 @@ core::SpanSet Touch::needed() const {
   return out;
 }
 
+core::SpanSet Touch::all() const {
+  core::SpanSet out = read;
+  out.add(written);
+  return out;
+}
+
 Kernel::Kernel(KernelSource source, std::optional<kernel::Analysis> analysis, std::string no_facts, std::size_t members)
     : built(members), paces(members), source_(std::move(source)), analysis_(std::move(analysis)) {
   if (!analysis_) {

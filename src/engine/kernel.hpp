@@ -52,6 +52,7 @@ struct Touch {
 
   // What must be there before: what is perhaps not written, too, so that all of the range is fresh afterwards.
   core::SpanSet needed() const;
+  core::SpanSet all() const;
   bool in_place() const { return read.meets(written); }
 };
 

@@ -122,7 +122,15 @@ core::Result<device::Buffer*> Memory::buffer(std::size_t member, const Room& roo
   return part.get();
 }
 
-void Memory::drop_buffers(std::size_t member) { buffers_.erase(member); }
+Memory::Memory(HostBlock host, std::size_t member, MemorySpace space, std::shared_ptr<device::Buffer> buffer)
+    : home(member), host_(std::move(host)) {
+  places_[space].fresh.add(all());
+  buffers_[member] = {std::move(buffer), {}, space != device::host_memory};
+}
+
+void Memory::drop_buffers(std::size_t member) {
+  if (!adopted(member)) buffers_.erase(member);
+}
 
 void Memory::leak_buffers(std::size_t member) {
   if (const auto at = buffers_.find(member); at != buffers_.end()) {

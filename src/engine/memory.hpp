@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -59,6 +60,8 @@ class Room {
 class Memory {
  public:
   explicit Memory(HostBlock host) : host_(std::move(host)) { places_[device::host_memory].fresh.add(all()); }
+  // All of it is in a buffer that others made, on one device.
+  Memory(HostBlock host, std::size_t member, MemorySpace space, std::shared_ptr<device::Buffer> buffer);
 
   Bytes size() const { return host_.bytes.size(); }
   Span all() const { return {0, static_cast<std::int64_t>(size())}; }
@@ -89,14 +92,17 @@ class Memory {
   void drop_buffers(std::size_t member);         // what was fresh there alone is lost
   void leak_buffers(std::size_t member);         // of a device that may still be using them
   Bytes device_bytes(std::size_t member) const;  // allocated there, without wrapped memory
-  std::uint64_t last_used = 0;                   // by a slice, on the engine's count of slices
+  bool adopted(std::size_t member) const { return home == member; }
+  std::uint64_t last_used = 0;  // by a slice, on the engine's count of slices
 
   // Launches that use this memory and may not be over: the last that wrote, and those that read since.
   std::weak_ptr<Launch> last_writer;
   std::vector<std::weak_ptr<Launch>> readers;
-  std::uint64_t version = 0;  // counts launches that write it, and when the program may have: from their calls on
-  bool host_reads = false;    // the program read results of a launch from here: bring them back without being asked
-  std::string unusable;       // why; a device that hangs may still write here
+  std::uint64_t version = 0;        // counts launches that write it, and when the program may have: from their calls on
+  std::optional<std::size_t> home;  // the member whose buffer it is, where others made that
+  SpanSet wanted;                   // bytes that devices in the host's memory read since they were last written
+  bool host_reads = false;  // the program read results of a launch from here: bring them back without being asked
+  std::string unusable;     // why; a device that hangs may still write here
 
  private:
   struct Place {

@@ -22,6 +22,7 @@ void Engine::add_pieces(const Piece& whole) {
     piece->bytes = {at, std::min(whole.bytes.end, at + static_cast<std::int64_t>(Ring::chunk_size))};
     at = piece->bytes.end;
     if (piece->slice) ++piece->slice->unstaged;
+    if (piece->bring) ++piece->bring->pieces;
     if (piece->gather) ++piece->gather->pieces;
     waiting_pieces_.push_back(std::move(piece));
   }
@@ -46,7 +47,7 @@ void Engine::move_pieces() {
     const auto size = static_cast<std::size_t>(piece->bytes.size());
     if (!piece->chunk) {
       if (piece->slice && !lost) {
-        deliver(piece, piece->host.part(piece->bytes), nullptr);  // without a ring, the driver's own way
+        deliver(piece, piece->on_host(), nullptr);  // without a ring, the driver's own way
         continue;
       }
       if (piece->slice) drop(*piece);
@@ -59,13 +60,14 @@ void Engine::move_pieces() {
       inbox->happened.emplace_back(piece);
       inbox->changed.notify_one();
     };
-    if (piece->slice) {
-      copier_->copy(piece->chunk->bytes.first(size), piece->host.part(piece->bytes), tell);
+    if (!piece->gather) {
+      copier_->copy(piece->chunk->bytes.first(size), piece->on_host(), tell);
       continue;
     }
     auto buffer = piece->memory->buffer(piece->member, *member.room, 0, piece->memory->size());
-    auto copied = buffer ? member.gathering->copy_out(piece->chunk->bytes.first(size), **buffer,
-                                                      static_cast<Bytes>(piece->bytes.begin))
+    auto copied = buffer ? member.gathering->copy_out(
+                               piece->chunk->bytes.first(size), **buffer, static_cast<Bytes>(piece->bytes.begin),
+                               piece->memory->pending(member.device->info().space, SpanSet(piece->bytes)))
                          : core::Result<device::Event>(buffer.failure());
     if (!copied) {
       piece->chunk->taken = false;
@@ -78,8 +80,19 @@ void Engine::move_pieces() {
   }
 }
 
-// Bytes of a slice go to its device.
+// Bytes go to their device, for a slice or for nobody yet.
 void Engine::deliver(const std::shared_ptr<Piece>& piece, std::span<const std::byte> from, Ring::Chunk* chunk) {
+  if (piece->bring) {
+    Member& member = members_[piece->member];
+    auto buffer = piece->memory->buffer(piece->member, *member.room, 0, piece->memory->size());
+    auto copied = buffer ? member.bringing->copy_in(**buffer, static_cast<Bytes>(piece->bytes.begin), from)
+                         : core::Result<device::Event>(buffer.failure());
+    if (!copied) return arrived(*piece, copied.failure());
+    if (chunk) chunk->event = *copied;
+    piece->memory->arrives(member.device->info().space, piece->bytes, *copied);
+    (void)member.bringing->flush();
+    return arrived(*piece, core::Done{});
+  }
   Slice& slice = *piece->slice;
   drop(*piece);
   if (slice.over || slice.refused) return;
@@ -107,7 +120,7 @@ void Engine::move(const std::shared_ptr<Piece>& piece) {
       return arrived(*piece, status.failure());
     }
     piece->in_chunk = true;
-    return copier_->copy(piece->host.part(piece->bytes), chunk.bytes.first(size), [inbox = inbox_, piece] {
+    return copier_->copy(piece->on_host(), chunk.bytes.first(size), [inbox = inbox_, piece] {
       std::lock_guard hold(inbox->mutex);
       inbox->happened.emplace_back(piece);
       inbox->changed.notify_one();
@@ -126,6 +139,11 @@ void Engine::arrived(const Piece& piece, core::Status status) {
     if (--gather.pieces > 0) return;
     gather.staged->complete(gather.failure ? core::Status(*gather.failure) : core::Status(core::Done{}));
     return collect(gather);
+  }
+  if (piece.bring) {
+    if (!status) piece.bring->failure = status.failure();
+    if (--piece.bring->pieces == 0) piece.bring->taken.complete(core::Done{});
+    return;
   }
   const std::shared_ptr<Slice> slice = piece.slice;
   if (slice->over || slice->refused) return;

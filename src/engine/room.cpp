@@ -70,7 +70,8 @@ Engine::Leaving Engine::make_room(std::size_t m, Bytes wanted, const Slice* slic
   std::vector<std::shared_ptr<Memory>> idle;
   for (const auto& weak : memories_) {
     auto memory = weak.lock();
-    if (memory && memory->device_bytes(m) > 0 && !among(used, memory)) idle.push_back(std::move(memory));
+    if (memory && memory->device_bytes(m) > 0 && !memory->adopted(m) && !among(used, memory))
+      idle.push_back(std::move(memory));
   }
   std::sort(idle.begin(), idle.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
   Leaving out;

@@ -170,14 +170,14 @@ core::Status Engine::launch(Slice& slice) {
       arguments.push_back(std::get<device::LocalMemory>(argument));
     }
   }
-  // Copies that other queues brought; its own come before it anyway. But where they fail, what comes behind them in a
-  // queue still runs, and of a window all bytes go back to the host: that must not.
+  // Copies that other queues brought, also to where it only writes; its own come before it anyway. But where they fail,
+  // what comes behind them in a queue still runs, and of a window all bytes go back to the host: that must not.
   std::vector<device::Event> waits;
   if (slice.windowed) waits = slice.events;
   for (const Slice::Use& use : slice.uses) {
     if (space == host_memory) break;
     if (use.window) continue;
-    for (device::Event& event : use.memory->pending(space, use.touch.needed())) {
+    for (device::Event& event : use.memory->pending(space, use.touch.all())) {
       if (std::find(slice.events.begin(), slice.events.end(), event) == slice.events.end())
         waits.push_back(std::move(event));
     }

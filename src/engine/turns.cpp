@@ -256,6 +256,9 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   const std::vector<Touch>& all = way.preparation ? way.whole : launch->whole;
   slice->uses = uses_of(launch->arguments_of(way), whole ? all : kernel.touches(*way.shape, way.groups(action.box)),
                         slice->apart.get());
+  for (const Slice::Use& use : slice->uses) {
+    if (space == host_memory && use.memory->home) use.memory->wanted.add(use.touch.read);
+  }
   if (!again && !launch->remaining.covers(action.box)) return Placed::later;  // given away meanwhile
   if (!slice->exact()) launch->one_space = true;
   // What is perhaps not written can only be fresh in one place, so nobody may work in another meanwhile.
