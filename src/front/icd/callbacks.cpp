@@ -12,6 +12,8 @@
 
 #include <signal.h>
 
+#include "front/icd/weave.hpp"
+
 namespace heddle::front::icd {
 
 namespace {
@@ -157,6 +159,13 @@ void call_back(std::function<void()> call) {
 
 cl_int call_back_at(Event& event, cl_int status, EventCallback callback, void* user) {
   State& s = state();
+  if (event.ours) {  // it ends by itself, so the thread may wait for it
+    call_back([reference = Ref<Event>(event), status, callback, user]() mutable {
+      const cl_int ended = wait_for(*reference);
+      callback(handle_of(*reference), std::min(status, ended < 0 ? ended : status), user);
+    });
+    return CL_SUCCESS;
+  }
   std::uintptr_t number;
   {
     std::lock_guard lock(s.mutex);

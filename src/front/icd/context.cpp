@@ -6,6 +6,7 @@
 #include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/runtime.hpp"
+#include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {
 
@@ -52,6 +53,15 @@ cl_context create(const cl_context_properties* given, std::vector<Device*> devic
     if (std::find(inner.begin(), inner.end(), device->inner) == inner.end()) inner.push_back(device->inner);
   }
   auto context = Ref<Context>::born(new Context(std::move(devices), std::move(properties.given)));
+  // The engine and the direct path use one inner context, so that they can use the same buffers; it was made before, so
+  // that whoever is to be told of its errors cannot be.
+  if (context->devices.size() == 1 && context->devices[0]->is_virtual && properties.inner.size() == 3)
+    context->loom = loom();
+  if (context->loom) {
+    context->inner = device::context_of(context->loom->primary());
+    check(pass<&Slots::clRetainContext>(context->inner));
+    return context.hand_out();
+  }
   cl_int code = CL_SUCCESS;
   const device::Dispatch cl(context->devices[0]->inner);
   context->inner = cl(&Slots::clCreateContext, properties.inner.data(), static_cast<cl_uint>(inner.size()),

@@ -1,8 +1,10 @@
 // Devices: the inner device's answers, but for what names other objects and for what does not work through us.
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <string_view>
 
+#include "device/quirks.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/runtime.hpp"
 
@@ -104,6 +106,20 @@ cl_device_type type_of(cl_device_id inner) {
   return type & ~static_cast<cl_device_type>(CL_DEVICE_TYPE_DEFAULT);
 }
 
+constexpr auto least = [](auto a, auto b) { return std::min(a, b); };
+
+// Of the virtual device: over all devices that may get a share.
+template <class Combine, class Get>
+auto of_members(const Device& device, Combine combine, Get get) {
+  auto out = get(device.info);
+  const core::Settings& settings = runtime().settings;
+  if (!device.is_virtual || !settings.active || settings.split == "off") return out;
+  for (const device::Chosen& member : runtime().choice.devices) {
+    if (member.info.id != device.info.id) out = combine(out, get(member.info));
+  }
+  return out;
+}
+
 }  // namespace
 
 Device::Device(const device::Chosen& chosen, bool virtual_one, std::string shown_name)
@@ -179,6 +195,26 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id handle, cl_device_info what, siz
         return place.put<cl_uint>(1);
       case CL_DEVICE_PARENT_DEVICE:
         return place.put<cl_device_id>(nullptr);
+      case CL_DEVICE_IMAGE_SUPPORT:
+        if (!device::has_images(device.info)) return place.put<cl_bool>(CL_FALSE);
+        return pass<&Slots::clGetDeviceInfo>(device.inner, what, size, value, size_ret);
+      // What the engine may share out has to fit all.
+      case CL_DEVICE_MAX_COMPUTE_UNITS:
+        return place.put(
+            static_cast<cl_uint>(of_members(device, std::plus<>(), [](const device::Info& i) { return i.units; })));
+      case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+        return place.put(
+            static_cast<size_t>(of_members(device, least, [](const device::Info& i) { return i.largest_group; })));
+      case CL_DEVICE_MAX_WORK_ITEM_SIZES: {
+        std::vector<size_t> out;
+        for (std::size_t d = 0; d < 3; ++d)
+          out.push_back(static_cast<size_t>(
+              of_members(device, least, [d](const device::Info& i) { return i.largest_extents[d]; })));
+        return place.put(out);
+      }
+      case CL_DEVICE_LOCAL_MEM_SIZE:
+        return place.put(
+            static_cast<cl_ulong>(of_members(device, least, [](const device::Info& i) { return i.local_memory; })));
       // It cannot be cut: the engine cuts it itself.
       case CL_DEVICE_PARTITION_MAX_SUB_DEVICES:
         return place.put<cl_uint>(0);

@@ -13,25 +13,26 @@ namespace heddle::front::icd {
 // A wait list of the program's as one of the inner driver's.
 class WaitList {
  public:
-  WaitList(cl_uint number, const cl_event* events, const Context& context) : count(number) {
-    if ((count == 0) != (events == nullptr)) throw Error{CL_INVALID_EVENT_WAIT_LIST};
-    if (count == 0) return;
+  // Those that are the engine's are not in it: they were waited for.
+  WaitList(cl_uint number, const cl_event* events, const Context& context) {
+    if ((number == 0) != (events == nullptr)) throw Error{CL_INVALID_EVENT_WAIT_LIST};
+    if (number == 0) return;
     cl_event* to = few_.data();
-    if (count > few_.size()) {
-      many_ = std::make_unique<cl_event[]>(count);
+    if (number > few_.size()) {
+      many_ = std::make_unique<cl_event[]>(number);
       to = many_.get();
     }
-    list = to;
-    for (cl_uint i = 0; i < count; ++i) {
+    for (cl_uint i = 0; i < number; ++i) {
       const Event* event = object_of(events[i]);
       if (!event || event->kind != Kind::event) throw Error{CL_INVALID_EVENT_WAIT_LIST};
       if (&*event->context != &context) throw Error{CL_INVALID_CONTEXT};
-      to[i] = event->inner;
+      if (event->inner) to[count++] = event->inner;
     }
+    if (count > 0) list = to;
   }
   WaitList(const WaitList&) = delete;
 
-  const cl_uint count;
+  cl_uint count = 0;
   const cl_event* list = nullptr;
 
  private:
@@ -45,17 +46,42 @@ struct Waits {
   const cl_event* events;
   cl_event* event;
   cl_bool blocking = CL_FALSE;
+  std::array<const Memory*, 2> uses{};                 // what the command uses
+  const std::vector<const Memory*>* others = nullptr;  // where that are more
 };
+
+// A direct command of a queue that has a loom, from before it to when the inner driver has it: what it must come after
+// is done, and it is the direct path's turn with its memories.
+class Direct {
+ public:
+  Direct(Queue& queue, const Waits& waits) : queue_(queue.context->loom ? &queue : nullptr) {
+    if (queue_) begin(waits);
+  }
+  ~Direct() {
+    if (queue_) queue_->placed.fetch_add(1);
+  }
+  Direct(const Direct&) = delete;
+  void done(bool blocking);  // it was placed; where the call has waited for it, all before it is done, too
+
+ private:
+  void begin(const Waits& waits);
+
+  Queue* queue_;
+  std::uint64_t before_ = 0;
+};
+void know_finished(Queue& queue, std::uint64_t number);  // of its direct commands, so many are done
 
 // `enter(list, inner_event)` makes the inner call and returns its code; inner_event is null where nobody wants one.
 template <class Enter>
 cl_int enqueue(Queue& queue, const Work& work, const Waits& waits, Enter&& enter) {
   const WaitList list(waits.count, waits.events, *queue.context);
+  Direct direct(queue, waits);
   const auto begin = observing() ? now() : core::Nanoseconds{0};
   auto event = waits.event ? Ref<Event>::born(new Event(queue)) : Ref<Event>();
   cl_event inner = nullptr;
   const cl_int code = enter(list, waits.event || observing() ? &inner : nullptr);
   if (code != CL_SUCCESS) return code;
+  direct.done(waits.blocking);
   if (observing()) {
     observe(queue, work, begin, inner, waits.event != nullptr);
     if (waits.blocking) collect();

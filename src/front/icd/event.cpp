@@ -1,7 +1,10 @@
 // Events: the program's and its own user events.
+#include <algorithm>
+
 #include "front/icd/callbacks.hpp"
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {
 
@@ -14,8 +17,11 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* events) {
     if (count == 0 || !events) return CL_INVALID_VALUE;
     for (cl_uint i = 0; i < count; ++i) valid(events[i]);
     const WaitList list(count, events, *valid(events[0]).context);
-    const device::Dispatch cl(list.list[0]);
-    cl_int code = cl(&Slots::clWaitForEvents, list.count, list.list);
+    cl_int code = CL_SUCCESS;
+    if (list.count > 0) code = device::Dispatch(list.list[0])(&Slots::clWaitForEvents, list.count, list.list);
+    for (cl_uint i = 0; i < count; ++i) {
+      if (valid(events[i]).ours && wait_for(valid(events[i])) < 0) code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    }
     if (observing()) collect();
     // NVIDIA's driver does not count a user event that failed.
     for (cl_uint i = 0; code == CL_SUCCESS && i < count; ++i) {
@@ -27,9 +33,15 @@ cl_int CL_API_CALL clWaitForEvents(cl_uint count, const cl_event* events) {
 
 cl_int CL_API_CALL clGetEventInfo(cl_event handle, cl_event_info what, size_t size, void* value, size_t* size_ret) {
   return answer(__func__, [&]() -> cl_int {
-    const Event& event = valid(handle);
+    Event& event = valid(handle);
     const Place place{size, value, size_ret};
     switch (what) {
+      case CL_EVENT_COMMAND_TYPE:
+        if (event.ours) return place.put(event.ours->type);
+        return pass<&Slots::clGetEventInfo>(event.inner, what, size, value, size_ret);
+      case CL_EVENT_COMMAND_EXECUTION_STATUS:
+        if (event.ours) return place.put(status_of(event));
+        return pass<&Slots::clGetEventInfo>(event.inner, what, size, value, size_ret);
       case CL_EVENT_COMMAND_QUEUE:
         return place.put<cl_command_queue>(event.queue ? handle_of(*event.queue) : nullptr);
       case CL_EVENT_CONTEXT:
@@ -37,6 +49,7 @@ cl_int CL_API_CALL clGetEventInfo(cl_event handle, cl_event_info what, size_t si
       case CL_EVENT_REFERENCE_COUNT:
         return place.put<cl_uint>(event.references);
       default:
+        if (event.ours) return CL_INVALID_VALUE;
         return pass<&Slots::clGetEventInfo>(event.inner, what, size, value, size_ret);
     }
   });
@@ -45,12 +58,29 @@ cl_int CL_API_CALL clGetEventInfo(cl_event handle, cl_event_info what, size_t si
 cl_int CL_API_CALL clGetEventProfilingInfo(cl_event handle, cl_profiling_info what, size_t size, void* value,
                                            size_t* size_ret) {
   return answer(__func__, [&]() -> cl_int {
-    const Event& event = valid(handle);
+    Event& event = valid(handle);
     const bool asked = event.queue && (event.queue->properties & CL_QUEUE_PROFILING_ENABLE);
     if (!asked) return CL_PROFILING_INFO_NOT_AVAILABLE;  // though we may have asked for ourselves
-    cl_int status = CL_QUEUED;
-    pass<&Slots::clGetEventInfo>(event.inner, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
-    if (status != CL_COMPLETE) return CL_PROFILING_INFO_NOT_AVAILABLE;
+    if (status_of(event) != CL_COMPLETE) return CL_PROFILING_INFO_NOT_AVAILABLE;
+    if (event.ours) {
+      const Ours& ours = *event.ours;
+      const auto put = [&](core::Nanoseconds time) {
+        return Place{size, value, size_ret}.put(static_cast<cl_ulong>(time.count()));
+      };
+      switch (what) {
+        case CL_PROFILING_COMMAND_QUEUED:
+          return put(ours.queued);
+        case CL_PROFILING_COMMAND_SUBMIT:
+          return put(ours.submitted);
+        case CL_PROFILING_COMMAND_START:
+          return put(std::max(ours.begin, ours.submitted));
+        case CL_PROFILING_COMMAND_END:
+        case CL_PROFILING_COMMAND_COMPLETE:
+          return put(std::max({ours.begin, ours.submitted, ours.end}));
+        default:
+          return CL_INVALID_VALUE;
+      }
+    }
     return pass<&Slots::clGetEventProfilingInfo>(event.inner, what, size, value, size_ret);
   });
 }
@@ -65,6 +95,7 @@ cl_int CL_API_CALL clReleaseEvent(cl_event handle) {
 cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
+    context.user_events = true;
     auto event = Ref<Event>::born(new Event(context));
     cl_int code = CL_SUCCESS;
     event->inner = pass<&Slots::clCreateUserEvent>(context.inner, &code);

@@ -1,4 +1,7 @@
 // Images.
+#include <algorithm>
+
+#include "device/quirks.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/objects.hpp"
 
@@ -24,12 +27,20 @@ struct InnerDescription {
   Ref<Memory> parent;
 };
 
+// The context of a handle, where images can be made.
+Context& with_images(cl_context handle) {
+  Context& context = valid(handle);
+  const auto has = [](const Device* device) { return device::has_images(device->info); };
+  if (std::none_of(context.devices.begin(), context.devices.end(), has)) throw Error{CL_INVALID_OPERATION};
+  return context;
+}
+
 }  // namespace
 
 cl_mem CL_API_CALL clCreateImage(cl_context handle, cl_mem_flags flags, const cl_image_format* format,
                                  const cl_image_desc* description, void* host, cl_int* error) {
   return make(__func__, error, [&] {
-    Context& context = valid(handle);
+    Context& context = with_images(handle);
     check_flags(flags);
     InnerDescription desc(context, description);
     cl_int code = CL_SUCCESS;
@@ -42,7 +53,7 @@ cl_mem CL_API_CALL clCreateImageWithProperties(cl_context handle, const cl_mem_p
                                                cl_mem_flags flags, const cl_image_format* format,
                                                const cl_image_desc* description, void* host, cl_int* error) {
   return make(__func__, error, [&] {
-    Context& context = valid(handle);
+    Context& context = with_images(handle);
     check_flags(flags);
     InnerDescription desc(context, description);
     cl_int code = CL_SUCCESS;
@@ -55,7 +66,7 @@ cl_mem CL_API_CALL clCreateImageWithProperties(cl_context handle, const cl_mem_p
 cl_mem CL_API_CALL clCreateImage2D(cl_context handle, cl_mem_flags flags, const cl_image_format* format, size_t width,
                                    size_t height, size_t row_pitch, void* host, cl_int* error) {
   return make(__func__, error, [&] {
-    Context& context = valid(handle);
+    Context& context = with_images(handle);
     check_flags(flags);
     cl_int code = CL_SUCCESS;
     const cl_mem inner =
@@ -68,7 +79,7 @@ cl_mem CL_API_CALL clCreateImage3D(cl_context handle, cl_mem_flags flags, const 
                                    size_t height, size_t depth, size_t row_pitch, size_t slice_pitch, void* host,
                                    cl_int* error) {
   return make(__func__, error, [&] {
-    Context& context = valid(handle);
+    Context& context = with_images(handle);
     check_flags(flags);
     cl_int code = CL_SUCCESS;
     const cl_mem inner = pass<&Slots::clCreateImage3D>(context.inner, flags, format, width, height, depth, row_pitch,

@@ -6,6 +6,7 @@
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/runtime.hpp"
+#include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {
 
@@ -81,6 +82,27 @@ void* inner_argument(Takes what, const void* given) {
   return nullptr;
 }
 
+void keep(Kernel::Value& to, Takes what, size_t size, const void* value, const void* given) {
+  to.set = what != Takes::unknown;
+  to.size = size;
+  // A null buffer is allowed, and is the direct path's.
+  if (what == Takes::memory || what == Takes::unknown) {
+    to.memory = given && live_inner(given, Kind::memory) ? static_cast<const Memory*>(given) : nullptr;
+  } else if (value && what == Takes::value) {
+    const auto* bytes = static_cast<const std::byte*>(value);
+    to.bytes.assign(bytes, bytes + size);
+  }
+}
+
+// What a launch uses, of which the engine may have some.
+std::vector<const Memory*> memories_of(const Kernel& kernel) {
+  std::vector<const Memory*> out;
+  for (const Kernel::Value& value : kernel.values) {
+    if (value.memory && live_inner(value.memory, Kind::memory)) out.push_back(value.memory);
+  }
+  return out;
+}
+
 // The inner device that a query about a kernel is for; null stays null, which is right where there is only one.
 cl_device_id inner_device(const Kernel& kernel, cl_device_id device) {
   return device ? device_in(*kernel.program->context, device).inner : nullptr;
@@ -93,7 +115,10 @@ Kernel::Kernel(Program& its_program, cl_kernel its_inner)
       inner(its_inner),
       program(its_program),
       name(name_of(its_inner)),
-      arguments(arguments_of(its_program, its_inner)) {}
+      arguments(arguments_of(its_program, its_inner)),
+      woven(woven_kernel(its_program, name)) {
+  if (program->context->loom) values.resize(arguments.size());
+}
 
 Kernel::~Kernel() { pass<&Slots::clReleaseKernel>(inner); }
 
@@ -130,7 +155,9 @@ cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error) {
     cl_int code = CL_SUCCESS;
     const cl_kernel inner = pass<&Slots::clCloneKernel>(kernel.inner, &code);
     check(code);
-    return wrap<Kernel>(*kernel.program, device::OwnedKernel(inner));
+    const cl_kernel made = wrap<Kernel>(*kernel.program, device::OwnedKernel(inner));
+    valid(made).values = kernel.values;
+    return made;
   });
 }
 
@@ -143,19 +170,25 @@ cl_int CL_API_CALL clReleaseKernel(cl_kernel handle) {
 
 cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, const void* value) {
   return answer(__func__, [&]() -> cl_int {
-    const Kernel& kernel = valid(handle);
+    Kernel& kernel = valid(handle);
     const Takes what = index < kernel.arguments.size() ? kernel.arguments[index] : Takes::unknown;
     if (what == Takes::local && value) return CL_INVALID_ARG_VALUE;
     if (what == Takes::local && size == 0) return CL_INVALID_ARG_SIZE;
     void* given = nullptr;
     if (value && size == sizeof given) std::memcpy(&given, value, sizeof given);
     void* inner = given ? inner_argument(what, given) : nullptr;
-    return pass<&Slots::clSetKernelArg>(kernel.inner, index, size, inner ? &inner : value);
+    const cl_int code = pass<&Slots::clSetKernelArg>(kernel.inner, index, size, inner ? &inner : value);
+    if (code == CL_SUCCESS && index < kernel.values.size()) keep(kernel.values[index], what, size, value, given);
+    return code;
   });
 }
 
 cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, const void* value) {
-  return answer(__func__, [&] { return pass<&Slots::clSetKernelArgSVMPointer>(valid(handle).inner, index, value); });
+  return answer(__func__, [&] {
+    Kernel& kernel = valid(handle);
+    if (index < kernel.values.size()) kernel.values[index].set = false;  // not for the engine
+    return pass<&Slots::clSetKernelArgSVMPointer>(kernel.inner, index, value);
+  });
 }
 
 cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info what, size_t size, const void* value) {
@@ -233,8 +266,15 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kern
       if (local[d] == 0) return CL_INVALID_WORK_GROUP_SIZE;  // NVIDIA's driver divides by it
     }
     if (!kernel.launched.load(std::memory_order_relaxed) && !kernel.launched.exchange(true)) expect_end();
-    return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, {count, events, event},
-                                                   kernel.inner, dimensions, offset, global, local);
+    Waits waits{count, events, event};
+    if (!queue.context->loom)
+      return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, waits, kernel.inner,
+                                                     dimensions, offset, global, local);
+    if (const auto code = weave_launch(queue, kernel, dimensions, offset, global, local, waits)) return *code;
+    const std::vector<const Memory*> memories = memories_of(kernel);
+    waits.others = &memories;
+    return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, waits, kernel.inner,
+                                                   dimensions, offset, global, local);
   });
 }
 
@@ -244,7 +284,9 @@ cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue_handle, cl_kernel handle
     Queue& queue = valid(queue_handle);
     const Kernel& kernel = valid(handle);
     if (&*kernel.program->context != &*queue.context) throw Error{CL_INVALID_CONTEXT};
-    return enqueue<&Slots::clEnqueueTask>(queue, {Work::Kind::kernel, kernel.name}, {count, events, event},
+    const std::vector<const Memory*> memories = memories_of(kernel);
+    return enqueue<&Slots::clEnqueueTask>(queue, {Work::Kind::kernel, kernel.name},
+                                          {.count = count, .events = events, .event = event, .others = &memories},
                                           kernel.inner);
   });
 }
@@ -257,9 +299,14 @@ cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue queue_handle, void(CL_
     Queue& queue = valid(queue_handle);
     if ((memories == 0) != (list == nullptr)) return CL_INVALID_VALUE;
     std::vector<cl_mem> inner;
-    for (cl_uint i = 0; i < memories; ++i) inner.push_back(list[i] ? valid(list[i], *queue.context).inner : nullptr);
+    std::vector<const Memory*> used;
+    for (cl_uint i = 0; i < memories; ++i) {
+      used.push_back(list[i] ? &valid(list[i], *queue.context) : nullptr);
+      inner.push_back(used.back() ? used.back()->inner : nullptr);
+    }
     const cl_mem* inner_list = memories ? inner.data() : nullptr;
-    return enqueue<&Slots::clEnqueueNativeKernel>(queue, {Work::Kind::kernel, "native kernel"}, {count, events, event},
+    return enqueue<&Slots::clEnqueueNativeKernel>(queue, {Work::Kind::kernel, "native kernel"},
+                                                  {.count = count, .events = events, .event = event, .others = &used},
                                                   function, args, size, memories, inner_list, places);
   });
 }

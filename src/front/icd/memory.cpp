@@ -3,8 +3,10 @@
 #include <bit>
 #include <unordered_map>
 
+#include "core/log.hpp"
 #include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {
 
@@ -99,10 +101,48 @@ void check_flags(cl_mem_flags flags) {
   }
 }
 
-cl_mem hand_out(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent) {
+Memory& wrapped(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent) {
   check(code);
-  return wrap<Memory>(context, device::OwnedMemory(inner), std::move(parent));
+  return valid(wrap<Memory>(context, device::OwnedMemory(inner), std::move(parent)));
 }
+
+namespace {
+
+void CL_CALLBACK release_storage(cl_mem, void* owner) { delete static_cast<std::shared_ptr<void>*>(owner); }
+
+// A buffer that the engine may have, too. Where the primary device works on the host's memory, that is ours or the
+// program's, so that all devices there work on the same.
+template <class Make>
+cl_mem make_shared_buffer(Context& context, cl_mem_flags flags, size_t size, void* host, Make make) {
+  cl_int code = CL_SUCCESS;
+  constexpr cl_mem_flags from_host = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+  const bool sound = size > 0 && ((flags & from_host) != 0) == (host != nullptr);
+  if (!context.loom || context.loom->own_memory || !sound) {
+    const cl_mem inner = make(flags, host, &code);
+    Memory& made = wrapped(context, inner, code);
+    if (context.loom) share_buffer(made, flags, size, {});
+    return handle_of(made);
+  }
+  engine::HostBlock storage{{static_cast<std::byte*>(host), size}, false, nullptr};
+  if (!(flags & CL_MEM_USE_HOST_PTR)) {
+    storage = engine::allocate_host(size);
+    if (flags & CL_MEM_COPY_HOST_PTR) std::memcpy(storage.bytes.data(), host, size);
+  }
+  const cl_mem_flags inner_flags =
+      (flags & ~(cl_mem_flags{CL_MEM_COPY_HOST_PTR} | CL_MEM_ALLOC_HOST_PTR)) | CL_MEM_USE_HOST_PTR;
+  const cl_mem inner = make(inner_flags, storage.bytes.data(), &code);
+  Memory& made = wrapped(context, inner, code);
+  made.flags = flags ? flags : CL_MEM_READ_WRITE;
+  share_buffer(made, flags, size, storage);
+  if (!storage.owner) return handle_of(made);
+  // Commands may hold the inner buffer longer than the program does.
+  auto* owner = new std::shared_ptr<void>(storage.owner);
+  if (pass<&Slots::clSetMemObjectDestructorCallback>(inner, release_storage, owner) != CL_SUCCESS)
+    core::log_once(core::LogLevel::warn, "memory of buffers is not released");  // rather than too early
+  return handle_of(made);
+}
+
+}  // namespace
 
 Memory::Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent)
     : Object(its_kind), inner(its_inner), context(its_context), parent(std::move(its_parent)) {
@@ -127,9 +167,9 @@ cl_mem CL_API_CALL clCreateBuffer(cl_context handle, cl_mem_flags flags, size_t 
   return make(__func__, error, [&] {
     Context& context = valid(handle);
     check_flags(flags);
-    cl_int code = CL_SUCCESS;
-    const cl_mem inner = pass<&Slots::clCreateBuffer>(context.inner, flags, size, host, &code);
-    return hand_out(context, inner, code);
+    return make_shared_buffer(context, flags, size, host, [&](cl_mem_flags inner_flags, void* storage, cl_int* code) {
+      return pass<&Slots::clCreateBuffer>(context.inner, inner_flags, size, storage, code);
+    });
   });
 }
 
@@ -138,10 +178,9 @@ cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context handle, const cl_mem_
   return make(__func__, error, [&] {
     Context& context = valid(handle);
     check_flags(flags);
-    cl_int code = CL_SUCCESS;
-    const cl_mem inner =
-        pass<&Slots::clCreateBufferWithProperties>(context.inner, properties, flags, size, host, &code);
-    return hand_out(context, inner, code);
+    return make_shared_buffer(context, flags, size, host, [&](cl_mem_flags inner_flags, void* storage, cl_int* code) {
+      return pass<&Slots::clCreateBufferWithProperties>(context.inner, properties, inner_flags, size, storage, code);
+    });
   });
 }
 
@@ -152,7 +191,17 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
     check_flags(flags);
     cl_int code = CL_SUCCESS;
     const cl_mem inner = pass<&Slots::clCreateSubBuffer>(buffer.inner, flags, type, region, &code);
-    return hand_out(*buffer.context, inner, code, Ref<Memory>(buffer));
+    Memory& made = wrapped(*buffer.context, inner, code, Ref<Memory>(buffer));
+    const auto* bytes = static_cast<const cl_buffer_region*>(region);  // it was taken
+    constexpr cl_mem_flags guarded = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+    if (buffer.bytes > 0 && !(flags & guarded)) made.begin = buffer.begin + bytes->origin, made.bytes = bytes->size;
+    if (buffer.flags) {
+      constexpr cl_mem_flags host = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+      cl_mem_flags its = 0;
+      pass<&Slots::clGetMemObjectInfo>(inner, CL_MEM_FLAGS, sizeof its, &its, nullptr);
+      made.flags = (its & ~host) | (*buffer.flags & host);
+    }
+    return handle_of(made);
   });
 }
 
@@ -184,6 +233,12 @@ cl_int CL_API_CALL clGetMemObjectInfo(cl_mem handle, cl_mem_info what, size_t si
         return place.put<cl_mem>(memory.parent ? handle_of(*memory.parent) : nullptr);
       case CL_MEM_REFERENCE_COUNT:
         return place.put<cl_uint>(memory.references);
+      case CL_MEM_FLAGS:
+        if (memory.flags) return place.put(*memory.flags);
+        return pass<&Slots::clGetMemObjectInfo>(memory.inner, what, size, value, size_ret);
+      case CL_MEM_HOST_PTR:
+        if (memory.flags && !(*memory.flags & CL_MEM_USE_HOST_PTR)) return place.put<void*>(nullptr);
+        return pass<&Slots::clGetMemObjectInfo>(memory.inner, what, size, value, size_ret);
       default:
         return pass<&Slots::clGetMemObjectInfo>(memory.inner, what, size, value, size_ret);
     }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,14 @@
 #include "front/icd/handle.hpp"
 
 namespace heddle::front::icd {
+
+// What the engine knows of them (weave.hpp).
+struct Loom;
+struct Ours;
+struct Queue;
+struct Share;
+struct Strand;
+struct Woven;
 
 struct Platform : Object {
   using Handle = cl_platform_id;
@@ -45,15 +55,19 @@ struct Context : Object {
   cl_context inner = nullptr;
   const std::vector<Device*> devices;
   const std::vector<cl_context_properties> properties;
-  std::mutex mutex;  // guards the callbacks
+  std::mutex mutex;  // guards the callbacks and the queues
   std::vector<std::pair<void(CL_CALLBACK*)(cl_context, void*), void*>> on_destruction;
+  Loom* loom = nullptr;                  // none: the direct path is the only one
+  std::vector<Queue*> queues;            // where there is a loom
+  std::mutex turns;                      // guards whose turn it is with each buffer
+  std::atomic<bool> user_events{false};  // whoever waits for something of the engine's would wait for the program
 };
 
 struct Queue : Object {
   using Handle = cl_command_queue;
   static constexpr Kind its_kind = Kind::queue;
   static constexpr cl_int invalid = CL_INVALID_COMMAND_QUEUE;
-  Queue(Context& its_context, Device& its_device) : Object(its_kind), context(its_context), device(its_device) {}
+  Queue(Context& its_context, Device& its_device);
   ~Queue();
 
   cl_command_queue inner = nullptr;
@@ -61,6 +75,10 @@ struct Queue : Object {
   Device& device;
   std::atomic<cl_command_queue_properties> properties = 0;  // as the program asked for them
   std::vector<cl_queue_properties> properties_array;        // the same as it was given; empty for the legacy call
+  // Commands on the direct path where there is a loom: begun, with the inner driver, and how many of these are done.
+  std::atomic<std::uint64_t> entered{0}, placed{0}, finished{0};
+  std::once_flag strand_made;
+  std::unique_ptr<Strand> strand;  // what it gave to the engine, once it did
 };
 
 // Buffers, sub-buffers, images and pipes.
@@ -75,7 +93,11 @@ struct Memory : Object {
   const Ref<Context> context;
   const Ref<Memory> parent;  // the buffer that it is a part or another view of
   std::once_flag first_callback;
-  bool mourned = false;  // has destructor callbacks: its address is not used again before they were called
+  // Where there is a loom, of buffers: the bytes of its parent that it is, and what the root has for both of its users.
+  std::size_t begin = 0, bytes = 0;
+  std::shared_ptr<Share> share;
+  std::optional<cl_mem_flags> flags;  // as the program gave them, where the inner ones are others
+  bool mourned = false;               // has destructor callbacks: its address is not used again before they were called
 };
 
 struct Sampler : Object {
@@ -100,8 +122,10 @@ struct Program : Object {
   const cl_program inner;
   const Ref<Context> context;
   const std::vector<Device*> devices;
-  std::mutex mutex;                              // guards the options
-  std::map<const Device*, std::string> options;  // of the last build, as the program gave them
+  std::mutex mutex;                                     // guards the options
+  std::map<const Device*, std::string> options;         // of the last build, as the program gave them
+  std::string source;                                   // where there is a loom and it is from source
+  std::map<std::string, std::shared_ptr<Woven>> woven;  // its kernels by name
 };
 
 // What a kernel argument takes, as far as the inner driver tells.
@@ -119,6 +143,15 @@ struct Kernel : Object {
   const std::string name;
   const std::vector<Takes> arguments;
   std::atomic<bool> launched{false};
+  // Its arguments as they were set, where there is a loom; not for several threads, as calls that set them are not.
+  struct Value {
+    bool set = false;
+    std::vector<std::byte> bytes;
+    std::size_t size = 0;            // of local memory
+    const Memory* memory = nullptr;  // perhaps gone
+  };
+  std::vector<Value> values;
+  std::shared_ptr<Woven> woven;
 };
 
 struct Event : Object {
@@ -129,7 +162,8 @@ struct Event : Object {
   explicit Event(Context& its_context) : Object(its_kind), context(its_context) {}  // a user event
   ~Event();
 
-  cl_event inner = nullptr;
+  cl_event inner = nullptr;    // none where the command is the engine's
+  std::shared_ptr<Ours> ours;  // then this
   const Ref<Context> context;
   const Ref<Queue> queue;                         // none for a user event
   std::atomic<cl_int> user_status{CL_SUBMITTED};  // of a user event, once the program has set it
@@ -170,7 +204,10 @@ auto& valid(Handle handle, const Context& context) {
 void check_flags(cl_mem_flags flags);
 
 // What the inner driver made, wrapped for the program; throws its error.
-cl_mem hand_out(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent = {});
+Memory& wrapped(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent = {});
+inline cl_mem hand_out(Context& context, cl_mem inner, cl_int code, Ref<Memory> parent = {}) {
+  return handle_of(wrapped(context, inner, code, std::move(parent)));
+}
 
 // An object of ours around an inner one, which is not lost where there is no memory for ours.
 template <class T, class Parent, class Owned, class... More>

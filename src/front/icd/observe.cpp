@@ -61,6 +61,15 @@ struct Tallies {
   }
 };
 
+// Launches of one kernel that the engine ran.
+struct Shared {
+  std::size_t launches = 0, split = 0;
+  core::Bytes in = 0, out = 0;
+  Nanoseconds time{0};
+  std::map<std::string, double> points;  // by device
+  std::string why;                       // the last note of why it was not cut
+};
+
 struct Observer {
   bool report = false;
   report::TraceFile* trace = nullptr;
@@ -68,6 +77,8 @@ struct Observer {
   std::vector<Pending> pending;
   std::map<const Device*, Tallies> devices;
   Tally builds;
+  std::map<std::string, Shared> shared;  // by kernel
+  Tally staged_in, staged_out;           // copies by way of locked memory
 };
 
 Observer& observer() {
@@ -120,6 +131,27 @@ std::string transfers(const char* what, const Tally& t) {
   const double seconds = static_cast<double>(t.time.count()) / 1e9, bytes = static_cast<double>(t.bytes);
   return fmt::format("  {:<32} {:>10} {:>12.3f} {:>12.3f} {:>9.2f}\n", what, t.times, milliseconds(t.time), bytes / 1e6,
                      seconds > 0 ? bytes / 1e9 / seconds : 0.0);
+}
+
+std::string shared_text(const std::map<std::string, Shared>& all) {
+  if (all.empty()) return "";
+  std::string text = fmt::format("  {:<32} {:>10} {:>12} {:>12} {:>9} {:>9}  {}\n", "kernel of the engine", "launches",
+                                 "total ms", "mean us", "MB in", "MB out", "shared");
+  std::vector<std::pair<std::string, Shared>> kernels(all.begin(), all.end());
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  for (const auto& [name, s] : kernels) {
+    double points = 0;
+    for (const auto& [device, done] : s.points) points += done;
+    std::string shares;
+    for (const auto& [device, done] : s.points)
+      shares += fmt::format("{}{} {:.1f} %", shares.empty() ? "" : ", ", device, 100 * done / std::max(points, 1.0));
+    text += fmt::format("  {:<32} {:>10} {:>12.3f} {:>12.1f} {:>9.1f} {:>9.1f}  {} of {}: {}{}\n", name, s.launches,
+                        milliseconds(s.time), 1e3 * milliseconds(s.time) / static_cast<double>(s.launches),
+                        static_cast<double>(s.in) / 1e6, static_cast<double>(s.out) / 1e6, s.split, s.launches, shares,
+                        s.why.empty() ? "" : "; " + s.why);
+  }
+  return text;
 }
 
 std::string report_text(const Device& device, const Tallies& of) {
@@ -181,6 +213,31 @@ void observe(const Queue& queue, const Work& work, Nanoseconds begin, cl_event i
   if (many) collect();
 }
 
+void observe_launch(const std::string& name, const engine::Report& report) {
+  if (!observing()) return;
+  Observer& o = observer();
+  std::lock_guard lock(o.mutex);
+  Shared& to = o.shared[name];
+  ++to.launches;
+  to.time += report.ended - report.submitted;
+  to.in += report.bytes_in, to.out += report.bytes_out;
+  std::map<std::string, double> points;
+  for (const engine::SliceReport& slice : report.slices) {
+    if (!slice.repeat) points[slice.device] += static_cast<double>(slice.box.volume());
+  }
+  to.split += points.size() > 1;
+  for (const auto& [device, done] : points) to.points[device] += done;
+  for (const std::string& why : report.notes) to.why = why;
+}
+
+void observe_copy(Work::Kind kind, std::size_t bytes, Nanoseconds time) {
+  if (!observing()) return;
+  Observer& o = observer();
+  std::lock_guard lock(o.mutex);
+  Tally& tally = kind == Work::Kind::in ? o.staged_in : o.staged_out;
+  ++tally.times, tally.bytes += bytes, tally.time += time;
+}
+
 void observe_build(Nanoseconds begin) {
   if (!observing()) return;
   const Nanoseconds time = now() - begin;
@@ -223,6 +280,12 @@ void finish_observing() {
   }
   std::string text;
   for (const auto& [device, tallies] : o.devices) text += report_text(*device, tallies);
+  text += shared_text(o.shared);
+  const std::string moved = transfers("host to devices", o.staged_in) + transfers("devices to host", o.staged_out);
+  if (!moved.empty())
+    text += fmt::format("  {:<32} {:>10} {:>12} {:>12} {:>9}\n", "transfer by several cores", "commands", "total ms",
+                        "MB", "GB/s") +
+            moved;
   text += fmt::format("  builds: {}, {:.3f} ms\n", o.builds.times, milliseconds(o.builds.time));
   std::fputs(text.c_str(), stderr);
 }

@@ -7,6 +7,7 @@
 
 #include "core/settings.hpp"
 #include "core/units.hpp"
+#include "engine/launch.hpp"
 #include "front/icd/objects.hpp"
 
 namespace heddle::front::icd {
@@ -28,6 +29,9 @@ void start_observing(const core::Settings& settings, const Device& primary);
 // A command that was queued at `begin`. Takes over the inner event, or where it is `shared` with the program's own
 // event a reference to it.
 void observe(const Queue& queue, const Work& work, core::Nanoseconds begin, cl_event inner, bool shared);
+// Commands that the engine ran.
+void observe_launch(const std::string& name, const engine::Report& report);
+void observe_copy(Work::Kind kind, std::size_t bytes, core::Nanoseconds time);
 void observe_build(core::Nanoseconds begin);
 
 // Reads the times of commands that are done, after the program has waited for something.

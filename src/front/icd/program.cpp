@@ -37,11 +37,13 @@ struct Targets {
 void remember_options(Program& program, const Targets& targets, const char* options) {
   std::lock_guard lock(program.mutex);
   for (const Device* device : targets.devices) program.options[device] = options ? options : "";
+  program.woven.clear();  // kernels from now on are others
 }
 
 // The program's own options with what the driver below needs.
-std::string options_for(const Device& device, const char* given) {
-  return (given ? given : "") + device::quirk_options(device.info);
+std::string options_for(const Program& program, const Device& device, const char* given) {
+  return (given ? given : "") + device::quirk_options(device.info) +
+         (program.context->loom ? device::direct_options(device.info) : "");
 }
 
 // With it drivers tell what kernels take as arguments (kernel.cpp asks), which PoCL and NVIDIA's keep to themselves
@@ -102,7 +104,12 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint coun
     }
     cl_int code = CL_SUCCESS;
     const cl_program inner = pass<&Slots::clCreateProgramWithSource>(context.inner, count, strings, lengths, &code);
-    return hand_out(context, inner, code, context.devices);
+    const cl_program made = hand_out(context, inner, code, context.devices);
+    for (cl_uint i = 0; context.loom && i < count; ++i) {
+      const bool has_end = !lengths || lengths[i] == 0;
+      valid(made).source += has_end ? std::string(strings[i]) : std::string(strings[i], lengths[i]);
+    }
+    return made;
   });
 }
 
@@ -177,7 +184,7 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
     if (!notify && user) return CL_INVALID_VALUE;
     const Targets targets(*program.context, program.devices, count, devices);
     const auto begin = now();
-    const std::string own = options_for(*targets.devices[0], options);
+    const std::string own = options_for(program, *targets.devices[0], options);
     const auto build = [&](const std::string& with) {
       return pass<&Slots::clBuildProgram>(program.inner, targets.count(), targets.inner.data(), with.c_str(), nullptr,
                                           nullptr);
@@ -205,9 +212,10 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
     const Targets targets(*program.context, program.devices, count, devices);
     const auto inner_headers = inner_programs(*program.context, headers, header_programs);
     const auto begin = now();
-    const cl_int code = pass<&Slots::clCompileProgram>(
-        program.inner, targets.count(), targets.inner.data(), options_for(*targets.devices[0], options).c_str(),
-        headers, headers ? inner_headers.data() : nullptr, header_names, nullptr, nullptr);
+    const cl_int code =
+        pass<&Slots::clCompileProgram>(program.inner, targets.count(), targets.inner.data(),
+                                       options_for(program, *targets.devices[0], options).c_str(), headers,
+                                       headers ? inner_headers.data() : nullptr, header_names, nullptr, nullptr);
     observe_build(begin);
     if (code == CL_SUCCESS || code == CL_COMPILE_PROGRAM_FAILURE) remember_options(program, targets, options);
     return notify_of(program, code, CL_COMPILE_PROGRAM_FAILURE, notify, user);

@@ -2,6 +2,7 @@
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/runtime.hpp"
+#include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {
 
@@ -22,7 +23,17 @@ cl_command_queue hand_out(Ref<Queue> queue, cl_command_queue inner, cl_int code)
 
 }  // namespace
 
+Queue::Queue(Context& its_context, Device& its_device) : Object(its_kind), context(its_context), device(its_device) {
+  if (!context->loom) return;
+  std::lock_guard hold(context->mutex);
+  context->queues.push_back(this);
+}
+
 Queue::~Queue() {
+  if (context->loom) {
+    std::lock_guard hold(context->mutex);
+    std::erase(context->queues, this);
+  }
   forget_live(this);
   if (inner) pass<&Slots::clReleaseCommandQueue>(inner);
 }
@@ -83,6 +94,8 @@ cl_int CL_API_CALL clReleaseCommandQueue(cl_command_queue handle) {
   return always(__func__, [&] {
     Queue& queue = valid(handle);
     pass<&Slots::clFlush>(queue.inner);
+    // Buffers remember their queues by address.
+    if (queue.context->loom) finish_all(queue);
     if (observing()) collect();
     release(queue);
   });
@@ -143,7 +156,8 @@ cl_int CL_API_CALL clFlush(cl_command_queue handle) {
 
 cl_int CL_API_CALL clFinish(cl_command_queue handle) {
   return answer(__func__, [&] {
-    const cl_int code = pass<&Slots::clFinish>(valid(handle).inner);
+    Queue& queue = valid(handle);
+    const cl_int code = queue.context->loom ? finish_all(queue) : pass<&Slots::clFinish>(queue.inner);
     if (observing()) collect();
     return code;
   });

@@ -18,6 +18,7 @@
 #include "core/log.hpp"
 #include "front/icd/callbacks.hpp"
 #include "front/icd/observe.hpp"
+#include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {
 
@@ -56,7 +57,21 @@ void let_work_end() {
       break;  // no more threads to be had: then it is as it would be without us
     }
   }
+  // A compiler must not be at work when its own static objects are destroyed: what is being built is waited for.
+  const auto woven = std::make_shared<Count>();
+  try {
+    std::thread([woven] {
+      stop_weaving();
+      std::lock_guard ended(woven->mutex);
+      woven->busy = 0;
+      woven->ended.notify_one();
+    }).detach();
+    woven->busy = 1;
+  } catch (const std::system_error&) {
+  }
   count->ended.wait_for(lock, std::chrono::milliseconds(500), [&] { return count->busy == 0; });
+  std::unique_lock both(woven->mutex);
+  woven->ended.wait_for(both, std::chrono::seconds(10), [&] { return woven->busy == 0; });
   if (observing()) collect();
 }
 

@@ -3,6 +3,7 @@
 
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {
 
@@ -26,11 +27,16 @@ void* map(const char* function, cl_command_queue queue_handle, cl_mem handle, cl
     Queue& queue = valid(queue_handle);
     const Memory& memory = valid(handle, *queue.context);
     void* address = nullptr;
-    check(enqueue(queue, nothing, waits, [&](const WaitList& list, cl_event* inner) {
+    Waits with_memory = waits;
+    with_memory.uses = {&memory};
+    mapped(memory, 1);  // it stays at home from now on
+    const cl_int failed = enqueue(queue, nothing, with_memory, [&](const WaitList& list, cl_event* inner) {
       cl_int code = CL_SUCCESS;
       address = pass<Slot>(queue.inner, memory.inner, blocking, arguments..., list.count, list.list, inner, &code);
       return code;
-    }));
+    });
+    if (failed != CL_SUCCESS) mapped(memory, -1);
+    check(failed);
     return address;
   });
 }
@@ -42,9 +48,11 @@ cl_int CL_API_CALL clEnqueueReadBuffer(cl_command_queue queue_handle, cl_mem buf
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
     given({to});
-    return enqueue<&Slots::clEnqueueReadBuffer>(queue, {Work::Kind::out, "read", size},
-                                                {count, events, event, blocking}, valid(buffer, *queue.context).inner,
-                                                blocking, offset, size, to);
+    Memory& memory = valid(buffer, *queue.context);
+    const Waits waits{count, events, event, blocking, {&memory}};
+    if (const auto code = weave_read(queue, memory, offset, size, to, waits)) return *code;
+    return enqueue<&Slots::clEnqueueReadBuffer>(queue, {Work::Kind::out, "read", size}, waits, memory.inner, blocking,
+                                                offset, size, to);
   });
 }
 
@@ -54,9 +62,11 @@ cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue queue_handle, cl_mem bu
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
     given({from});
-    return enqueue<&Slots::clEnqueueWriteBuffer>(queue, {Work::Kind::in, "write", size},
-                                                 {count, events, event, blocking}, valid(buffer, *queue.context).inner,
-                                                 blocking, offset, size, from);
+    Memory& memory = valid(buffer, *queue.context);
+    const Waits waits{count, events, event, blocking, {&memory}};
+    if (const auto code = weave_write(queue, memory, offset, size, from, waits)) return *code;
+    return enqueue<&Slots::clEnqueueWriteBuffer>(queue, {Work::Kind::in, "write", size}, waits, memory.inner, blocking,
+                                                 offset, size, from);
   });
 }
 
@@ -67,10 +77,10 @@ cl_int CL_API_CALL clEnqueueReadBufferRect(cl_command_queue queue_handle, cl_mem
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
     given({buffer_origin, host_origin, region, to});
+    const Memory& memory = valid(buffer, *queue.context);
     return enqueue<&Slots::clEnqueueReadBufferRect>(
-        queue, {Work::Kind::out, "read rectangle", volume(region)}, {count, events, event, blocking},
-        valid(buffer, *queue.context).inner, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice,
-        host_row, host_slice, to);
+        queue, {Work::Kind::out, "read rectangle", volume(region)}, {count, events, event, blocking, {&memory}},
+        memory.inner, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice, host_row, host_slice, to);
   });
 }
 
@@ -82,10 +92,11 @@ cl_int CL_API_CALL clEnqueueWriteBufferRect(cl_command_queue queue_handle, cl_me
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
     given({buffer_origin, host_origin, region, from});
-    return enqueue<&Slots::clEnqueueWriteBufferRect>(
-        queue, {Work::Kind::in, "write rectangle", volume(region)}, {count, events, event, blocking},
-        valid(buffer, *queue.context).inner, blocking, buffer_origin, host_origin, region, buffer_row, buffer_slice,
-        host_row, host_slice, from);
+    const Memory& memory = valid(buffer, *queue.context);
+    return enqueue<&Slots::clEnqueueWriteBufferRect>(queue, {Work::Kind::in, "write rectangle", volume(region)},
+                                                     {count, events, event, blocking, {&memory}}, memory.inner,
+                                                     blocking, buffer_origin, host_origin, region, buffer_row,
+                                                     buffer_slice, host_row, host_slice, from);
   });
 }
 
@@ -97,9 +108,10 @@ cl_int CL_API_CALL clEnqueueFillBuffer(cl_command_queue queue_handle, cl_mem buf
     given({pattern});
     const bool right = std::has_single_bit(pattern_size) && pattern_size <= 128;
     if (!right || offset % pattern_size != 0 || size % pattern_size != 0) throw Error{CL_INVALID_VALUE};
-    return enqueue<&Slots::clEnqueueFillBuffer>(queue, {Work::Kind::within, "fill", size}, {count, events, event},
-                                                valid(buffer, *queue.context).inner, pattern, pattern_size, offset,
-                                                size);
+    const Memory& memory = valid(buffer, *queue.context);
+    return enqueue<&Slots::clEnqueueFillBuffer>(queue, {Work::Kind::within, "fill", size},
+                                                {count, events, event, CL_FALSE, {&memory}}, memory.inner, pattern,
+                                                pattern_size, offset, size);
   });
 }
 
@@ -108,9 +120,10 @@ cl_int CL_API_CALL clEnqueueCopyBuffer(cl_command_queue queue_handle, cl_mem fro
                                        cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
-    return enqueue<&Slots::clEnqueueCopyBuffer>(queue, {Work::Kind::within, "copy", size}, {count, events, event},
-                                                valid(from, *queue.context).inner, valid(to, *queue.context).inner,
-                                                from_offset, to_offset, size);
+    const Memory &source = valid(from, *queue.context), &target = valid(to, *queue.context);
+    return enqueue<&Slots::clEnqueueCopyBuffer>(queue, {Work::Kind::within, "copy", size},
+                                                {count, events, event, CL_FALSE, {&source, &target}}, source.inner,
+                                                target.inner, from_offset, to_offset, size);
   });
 }
 
@@ -121,10 +134,11 @@ cl_int CL_API_CALL clEnqueueCopyBufferRect(cl_command_queue queue_handle, cl_mem
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
     given({from_origin, to_origin, region});
+    const Memory &source = valid(from, *queue.context), &target = valid(to, *queue.context);
     return enqueue<&Slots::clEnqueueCopyBufferRect>(queue, {Work::Kind::within, "copy rectangle", volume(region)},
-                                                    {count, events, event}, valid(from, *queue.context).inner,
-                                                    valid(to, *queue.context).inner, from_origin, to_origin, region,
-                                                    from_row, from_slice, to_row, to_slice);
+                                                    {count, events, event, CL_FALSE, {&source, &target}}, source.inner,
+                                                    target.inner, from_origin, to_origin, region, from_row, from_slice,
+                                                    to_row, to_slice);
   });
 }
 
@@ -136,8 +150,8 @@ cl_int CL_API_CALL clEnqueueReadImage(cl_command_queue queue_handle, cl_mem hand
     given({origin, region, to});
     const Memory& image = valid(handle, *queue.context);
     return enqueue<&Slots::clEnqueueReadImage>(queue, {Work::Kind::out, "read image", volume(image, region)},
-                                               {count, events, event, blocking}, image.inner, blocking, origin, region,
-                                               row, slice, to);
+                                               {count, events, event, blocking, {&image}}, image.inner, blocking,
+                                               origin, region, row, slice, to);
   });
 }
 
@@ -149,8 +163,8 @@ cl_int CL_API_CALL clEnqueueWriteImage(cl_command_queue queue_handle, cl_mem han
     given({origin, region, from});
     const Memory& image = valid(handle, *queue.context);
     return enqueue<&Slots::clEnqueueWriteImage>(queue, {Work::Kind::in, "write image", volume(image, region)},
-                                                {count, events, event, blocking}, image.inner, blocking, origin, region,
-                                                row, slice, from);
+                                                {count, events, event, blocking, {&image}}, image.inner, blocking,
+                                                origin, region, row, slice, from);
   });
 }
 
@@ -162,7 +176,8 @@ cl_int CL_API_CALL clEnqueueFillImage(cl_command_queue queue_handle, cl_mem hand
     given({colour, origin, region});
     const Memory& image = valid(handle, *queue.context);
     return enqueue<&Slots::clEnqueueFillImage>(queue, {Work::Kind::within, "fill image", volume(image, region)},
-                                               {count, events, event}, image.inner, colour, origin, region);
+                                               {count, events, event, CL_FALSE, {&image}}, image.inner, colour, origin,
+                                               region);
   });
 }
 
@@ -172,10 +187,10 @@ cl_int CL_API_CALL clEnqueueCopyImage(cl_command_queue queue_handle, cl_mem from
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
     given({from_origin, to_origin, region});
-    const Memory& from = valid(from_handle, *queue.context);
+    const Memory &from = valid(from_handle, *queue.context), &target = valid(to, *queue.context);
     return enqueue<&Slots::clEnqueueCopyImage>(queue, {Work::Kind::within, "copy image", volume(from, region)},
-                                               {count, events, event}, from.inner, valid(to, *queue.context).inner,
-                                               from_origin, to_origin, region);
+                                               {count, events, event, CL_FALSE, {&from, &target}}, from.inner,
+                                               target.inner, from_origin, to_origin, region);
   });
 }
 
@@ -185,10 +200,10 @@ cl_int CL_API_CALL clEnqueueCopyImageToBuffer(cl_command_queue queue_handle, cl_
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
     given({origin, region});
-    const Memory& from = valid(from_handle, *queue.context);
+    const Memory &from = valid(from_handle, *queue.context), &target = valid(to, *queue.context);
     return enqueue<&Slots::clEnqueueCopyImageToBuffer>(
-        queue, {Work::Kind::within, "copy image to buffer", volume(from, region)}, {count, events, event}, from.inner,
-        valid(to, *queue.context).inner, origin, region, offset);
+        queue, {Work::Kind::within, "copy image to buffer", volume(from, region)},
+        {count, events, event, CL_FALSE, {&from, &target}}, from.inner, target.inner, origin, region, offset);
   });
 }
 
@@ -198,10 +213,10 @@ cl_int CL_API_CALL clEnqueueCopyBufferToImage(cl_command_queue queue_handle, cl_
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
     given({origin, region});
-    const Memory& to = valid(to_handle, *queue.context);
+    const Memory &source = valid(from, *queue.context), &to = valid(to_handle, *queue.context);
     return enqueue<&Slots::clEnqueueCopyBufferToImage>(
-        queue, {Work::Kind::within, "copy buffer to image", volume(to, region)}, {count, events, event},
-        valid(from, *queue.context).inner, to.inner, offset, origin, region);
+        queue, {Work::Kind::within, "copy buffer to image", volume(to, region)},
+        {count, events, event, CL_FALSE, {&source, &to}}, source.inner, to.inner, offset, origin, region);
   });
 }
 
@@ -219,12 +234,15 @@ void* CL_API_CALL clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_boo
                                         flags, origin, region, row, slice);
 }
 
-cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue_handle, cl_mem memory, void* mapped, cl_uint count,
+cl_int CL_API_CALL clEnqueueUnmapMemObject(cl_command_queue queue_handle, cl_mem memory, void* address, cl_uint count,
                                            const cl_event* events, cl_event* event) {
   return answer(__func__, [&] {
     Queue& queue = valid(queue_handle);
-    return enqueue<&Slots::clEnqueueUnmapMemObject>(queue, nothing, {count, events, event},
-                                                    valid(memory, *queue.context).inner, mapped);
+    const Memory& object = valid(memory, *queue.context);
+    const cl_int code = enqueue<&Slots::clEnqueueUnmapMemObject>(
+        queue, nothing, {count, events, event, CL_FALSE, {&object}}, object.inner, address);
+    if (code == CL_SUCCESS) mapped(object, -1);
+    return code;
   });
 }
 
@@ -235,9 +253,14 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue queue_handle, cl_
     Queue& queue = valid(queue_handle);
     if (memories == 0 || !list) return CL_INVALID_VALUE;
     std::vector<cl_mem> inner;
-    for (cl_uint i = 0; i < memories; ++i) inner.push_back(valid(list[i], *queue.context).inner);
-    return enqueue<&Slots::clEnqueueMigrateMemObjects>(queue, nothing, {count, events, event}, memories, inner.data(),
-                                                       flags);
+    std::vector<const Memory*> used;
+    for (cl_uint i = 0; i < memories; ++i) {
+      used.push_back(&valid(list[i], *queue.context));
+      inner.push_back(used.back()->inner);
+    }
+    return enqueue<&Slots::clEnqueueMigrateMemObjects>(
+        queue, nothing, {.count = count, .events = events, .event = event, .others = &used}, memories, inner.data(),
+        flags);
   });
 }
 
