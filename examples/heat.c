@@ -1,10 +1,6 @@
 // Heat spreads over a square plate whose edges are held at fixed temperatures: an ordinary OpenCL 1.2 program.
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define PROGRAM "heat"
+#include "opencl.h"
 
 static const char* const source =
     "kernel void spread(global const float* now, global float* next, int size, float rate) {\n"
@@ -23,50 +19,6 @@ static const char* const source =
     "  sums[y] = sum;\n"
     "}\n";
 
-static void check(cl_int code, const char* call) {
-  if (code == CL_SUCCESS) return;
-  fprintf(stderr, "heat: %s failed with code %d\n", call, code);
-  exit(1);
-}
-
-static int number(const char* text, const char* what, long least, long most) {
-  char* end = NULL;
-  const long value = strtol(text, &end, 10);
-  if (*text == 0 || *end != 0 || value < least || value > most) {
-    fprintf(stderr, "heat: %s '%s': a number from %ld to %ld expected\n", what, text, least, most);
-    exit(2);
-  }
-  return (int)value;
-}
-
-// The first device of the first platform that has one.
-static cl_device_id find_device(void) {
-  cl_platform_id platforms[16];
-  cl_uint count = 0;
-  if (clGetPlatformIDs(16, platforms, &count) != CL_SUCCESS) count = 0;
-  for (cl_uint i = 0; i < count && i < 16; ++i) {
-    cl_device_id device = NULL;
-    if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, NULL) == CL_SUCCESS) return device;
-  }
-  fprintf(stderr, "heat: there is no OpenCL device\n");
-  exit(1);
-}
-
-static cl_program build(cl_context context, cl_device_id device) {
-  cl_int code = CL_SUCCESS;
-  const char* text = source;
-  cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
-  check(code, "clCreateProgramWithSource");
-  code = clBuildProgram(program, 1, &device, "", NULL, NULL);
-  if (code != CL_SUCCESS) {
-    char log[8192] = "";
-    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
-    fprintf(stderr, "%s\n", log);
-  }
-  check(code, "clBuildProgram");
-  return program;
-}
-
 // One step on the host, for comparison.
 static void spread(const float* now, float* next, int size, float rate) {
   memcpy(next, now, sizeof(float) * (size_t)size * (size_t)size);
@@ -79,7 +31,7 @@ static void spread(const float* now, float* next, int size, float rate) {
 }
 
 int main(int argc, char** argv) {
-  if (argc > 3 || (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))) {
+  if (argc > 3 || asks_for_help(argc, argv)) {
     printf(
         "Usage: heat [SIZE [STEPS]]\n"
         "Lets heat spread over a plate of SIZE x SIZE points (default 256) for STEPS steps (default 200),\n"
@@ -110,33 +62,26 @@ int main(int argc, char** argv) {
   check(code, "clCreateContext");
   cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
   check(code, "clCreateCommandQueue");
-  cl_program program = build(context, device);
-  cl_kernel step = clCreateKernel(program, "spread", &code);
-  check(code, "clCreateKernel(spread)");
-  cl_kernel sum = clCreateKernel(program, "sum_rows", &code);
-  check(code, "clCreateKernel(sum_rows)");
-  cl_mem plates[2], row_sums;
-  plates[0] = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, plate, &code);
-  check(code, "clCreateBuffer");
-  plates[1] = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-  check(code, "clCreateBuffer");
-  row_sums = clCreateBuffer(context, CL_MEM_WRITE_ONLY, sizeof(float) * (size_t)size, NULL, &code);
-  check(code, "clCreateBuffer");
+  cl_program program = build(context, device, source);
+  cl_kernel step = kernel_of(program, "spread"), sum = kernel_of(program, "sum_rows");
+  cl_mem plates[2] = {buffer_of(context, CL_MEM_READ_WRITE, bytes, plate),
+                      buffer_of(context, CL_MEM_READ_WRITE, bytes, NULL)};
+  cl_mem row_sums = buffer_of(context, CL_MEM_WRITE_ONLY, sizeof(float) * (size_t)size, NULL);
 
   const size_t grid[2] = {(size_t)size, (size_t)size};
-  check(clSetKernelArg(step, 2, sizeof size, &size), "clSetKernelArg");
-  check(clSetKernelArg(step, 3, sizeof rate, &rate), "clSetKernelArg");
+  set(step, 2, sizeof size, &size);
+  set(step, 3, sizeof rate, &rate);
   for (int i = 0; i < steps; ++i) {
-    check(clSetKernelArg(step, 0, sizeof(cl_mem), &plates[i % 2]), "clSetKernelArg");
-    check(clSetKernelArg(step, 1, sizeof(cl_mem), &plates[1 - i % 2]), "clSetKernelArg");
-    check(clEnqueueNDRangeKernel(queue, step, 2, NULL, grid, NULL, 0, NULL, NULL), "clEnqueueNDRangeKernel");
+    set(step, 0, sizeof(cl_mem), &plates[i % 2]);
+    set(step, 1, sizeof(cl_mem), &plates[1 - i % 2]);
+    launch(queue, step, 2, grid, NULL);
   }
-  check(clSetKernelArg(sum, 0, sizeof(cl_mem), &plates[steps % 2]), "clSetKernelArg");
-  check(clSetKernelArg(sum, 1, sizeof(cl_mem), &row_sums), "clSetKernelArg");
-  check(clSetKernelArg(sum, 2, sizeof size, &size), "clSetKernelArg");
-  check(clEnqueueNDRangeKernel(queue, sum, 1, NULL, grid, NULL, 0, NULL, NULL), "clEnqueueNDRangeKernel");
-  check(clEnqueueReadBuffer(queue, plates[steps % 2], CL_FALSE, 0, bytes, result, 0, NULL, NULL), "read");
-  check(clEnqueueReadBuffer(queue, row_sums, CL_TRUE, 0, sizeof(float) * (size_t)size, sums, 0, NULL, NULL), "read");
+  set(sum, 0, sizeof(cl_mem), &plates[steps % 2]);
+  set(sum, 1, sizeof(cl_mem), &row_sums);
+  set(sum, 2, sizeof size, &size);
+  launch(queue, sum, 1, grid, NULL);
+  read_from(queue, plates[steps % 2], CL_FALSE, bytes, result);
+  read_from(queue, row_sums, CL_TRUE, sizeof(float) * (size_t)size, sums);
 
   for (int i = 0; i < steps; ++i) {
     spread(plate, next, size, rate);
