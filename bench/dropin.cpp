@@ -1,7 +1,12 @@
 // Suite "dropin": the same OpenCL calls on Heddle's driver and on the driver below it, in one process and in turn.
+#include <array>
 #include <chrono>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "bench/plain.hpp"
 #include "bench/suites.hpp"
@@ -18,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* source = R"(
 kernel void nothing() {}
 kernel void add_one(global int* x) { x[get_global_id(0)] += 1; }
+kernel void add(global const float* a, global const float* b, global float* c) {
+  size_t i = get_global_id(0); c[i] = a[i] + b[i]; }
 )";
 
 // One driver with a context and what the cases need, used the way a program would.
@@ -35,6 +42,7 @@ class Driver {
     out_of_order_ = queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     nothing_ = kernel("nothing");
     add_one_ = kernel("add_one");
+    add_ = kernel("add");
   }
 
   // Mean of a launch and waiting for it.
@@ -89,6 +97,31 @@ class Driver {
     return time;
   }
 
+  // Ordinary memory goes there and back: two vectors in, their sum out. The buffers are made once.
+  double add_vectors(const std::array<std::vector<float>, 3>& memory) {
+    const size_t bytes = memory[0].size() * sizeof(float);
+    for (cl_uint i = 0; i < 3; ++i) {
+      cl_int code = CL_SUCCESS;
+      if (!vectors_[i]) {
+        vectors_[i] =
+            device::OwnedMemory(cl_(&Slots::clCreateBuffer, context_.get(), CL_MEM_READ_WRITE, bytes, nullptr, &code));
+        check(code, "clCreateBuffer");
+      }
+      const cl_mem handle = vectors_[i].get();
+      check(cl_(&Slots::clSetKernelArg, add_.get(), i, sizeof handle, &handle), "clSetKernelArg");
+    }
+    const auto begin = Clock::now();
+    for (std::size_t i = 0; i < 2; ++i)
+      check(cl_(&Slots::clEnqueueWriteBuffer, queue_.get(), vectors_[i].get(), CL_FALSE, 0, bytes, memory[i].data(), 0,
+                nullptr, nullptr),
+            "clEnqueueWriteBuffer");
+    launch(queue_.get(), add_.get(), memory[0].size(), nullptr, nullptr);
+    check(cl_(&Slots::clEnqueueReadBuffer, queue_.get(), vectors_[2].get(), CL_TRUE, 0, bytes,
+              const_cast<float*>(memory[2].data()), 0, nullptr, nullptr),
+          "clEnqueueReadBuffer");
+    return microseconds_since(begin);
+  }
+
   // Commands from several threads into one queue, each thread with a kernel of its own.
   double from_threads(int threads, int commands) {
     std::vector<device::OwnedKernel> kernels;
@@ -136,7 +169,8 @@ class Driver {
   device::OwnedContext context_;
   device::OwnedProgram program_;
   device::OwnedQueue queue_, out_of_order_;
-  device::OwnedKernel nothing_, add_one_;
+  device::OwnedKernel nothing_, add_one_, add_;
+  std::array<device::OwnedMemory, 3> vectors_;
 };
 
 cl_device_id heddle_device() {
@@ -198,6 +232,49 @@ Shard compare(std::shared_ptr<std::unique_ptr<Both>> both, const std::string& wh
           }};
 }
 
+constexpr const char* ordinary_name = "malloc: sum of vectors";
+
+// As a program does it that knows nothing of locked memory: the first time apart, then, after three more, the mean.
+Shard ordinary(std::shared_ptr<std::unique_ptr<Both>> both, std::size_t elements, int repetitions) {
+  return {
+      ordinary_name, [=](Context& context) {
+        if (!*both) *both = Both::open(context.settings);
+        Both& b = **both;
+        std::array<std::vector<float>, 3> memory;
+        for (auto& one : memory) one.resize(elements);
+        std::mt19937 random(static_cast<unsigned>(Clock::now().time_since_epoch().count()));
+        for (std::size_t i = 0; i < elements; ++i)
+          memory[0][i] = static_cast<float>(random()), memory[1][i] = static_cast<float>(random());
+        const auto once = [&](Driver& driver) {
+          std::fill(memory[2].begin(), memory[2].end(), -1.0f);
+          const double time = driver.add_vectors(memory);
+          for (std::size_t i = 0; i < elements; ++i) {
+            if (memory[2][i] != memory[0][i] + memory[1][i])
+              throw Failed{{core::FailureKind::launch, fmt::format("sum of vectors: element {} is wrong", i), ""}};
+          }
+          return time;
+        };
+        const std::vector<double> first_inner = {once(b.inner)}, first = {once(b.heddle)};
+        for (int i = 0; i < 3; ++i) once(b.inner), once(b.heddle);
+        std::vector<double> inner, heddle;
+        auto rows = context.interleave(
+            b.id,
+            {{ordinary_name + std::string(", inner driver"), "us", [&] { return inner.emplace_back(once(b.inner)); }},
+             {ordinary_name + std::string(", Heddle"), "us", [&] { return heddle.emplace_back(once(b.heddle)); }}},
+            repetitions);
+        rows.push_back(summarise(ordinary_name + std::string(", first, inner driver"), b.id, "us", first_inner));
+        rows.push_back(summarise(ordinary_name + std::string(", first, Heddle"), b.id, "us", first));
+        const auto mean = [](const std::vector<double>& all) {
+          return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+        };
+        rows.push_back(summarise(ordinary_name + std::string(", mean, inner driver"), b.id, "us", {mean(inner)}));
+        rows.push_back(summarise(ordinary_name + std::string(", mean, Heddle"), b.id, "us", {mean(heddle)}));
+        rows.push_back(
+            summarise(ordinary_name + std::string(", speed-up of the means"), b.id, "", {mean(inner) / mean(heddle)}));
+        return rows;
+      }};
+}
+
 constexpr const char *launch_name = "launch + finish", *chain_name = "1000 dependent launches",
                      *transfer_name = "write, kernel, read", *threads_name = "10000 commands, 8 threads";
 
@@ -209,18 +286,22 @@ std::vector<Shard> shards(Context& context) {
   return {compare(both, launch_name, "us", quick ? 21 : 101, [](Driver& d) { return d.launch_and_finish(200); }),
           compare(both, chain_name, "us", quick ? 11 : 41, [](Driver& d) { return d.chain(1000); }),
           compare(both, threads_name, "us", quick ? 7 : 41, [](Driver& d) { return d.from_threads(8, 10'000); }),
-          compare(both, transfer_name, "us", quick ? 7 : 31, [=](Driver& d) {
-            memory->resize(ints, 1);
-            return d.round_trip(*memory);
-          })};
+          compare(both, transfer_name, "us", quick ? 7 : 31,
+                  [=](Driver& d) {
+                    memory->resize(ints, 1);
+                    return d.round_trip(*memory);
+                  }),
+          ordinary(both, std::size_t{1} << (quick ? 22 : 26), quick ? 5 : 20)};
 }
 
 nlohmann::json summary(const std::vector<Row>& rows) {
   nlohmann::json out = nlohmann::json::object();
-  const std::pair<const char*, std::string> keys[] = {{"launch_overhead_us", launch_name + std::string(", difference")},
-                                                      {"chain_ratio", chain_name + std::string(", ratio")},
-                                                      {"threads_ratio", threads_name + std::string(", ratio")},
-                                                      {"transfer_ratio", transfer_name + std::string(", ratio")}};
+  const std::pair<const char*, std::string> keys[] = {
+      {"launch_overhead_us", launch_name + std::string(", difference")},
+      {"chain_ratio", chain_name + std::string(", ratio")},
+      {"threads_ratio", threads_name + std::string(", ratio")},
+      {"transfer_ratio", transfer_name + std::string(", ratio")},
+      {"malloc_speedup", ordinary_name + std::string(", speed-up of the means")}};
   for (const Row& row : rows) {
     for (const auto& [key, name] : keys) {
       if (row.name == name) out[key] = row.median;
