@@ -73,7 +73,10 @@ class Engine {
   // A buffer that the front end has on one device and goes on using itself, beside the engine: each in its turn. All
   // of it is fresh there, at its home. `storage` is its memory where the device works on the host's.
   std::shared_ptr<Memory> adopt(std::size_t member, std::shared_ptr<device::Buffer> buffer, HostBlock storage);
-  bool is_home(const Memory& memory);    // nobody uses it, and all of it is there, or on its way
+  bool is_home(const Memory& memory);                 // nobody uses it, and all of it is there, or on its way
+  void wait_for_users(Memory& memory, bool readers);  // until launches that write it, or also read it, are over
+  // Launches that take less are not shared by devices with memories of their own.
+  Nanoseconds shortest_shared() const { return 4 * options_.shortest_slice; }
   bool is_built(const Kernel& kernel);   // on all devices that it ever will be
   void changed_at_home(Memory& memory);  // by the front end, which has the turn now
   // Waits until nobody uses it and all of it is at home: it is the front end's turn.
@@ -182,7 +185,6 @@ class Engine {
   // host_side.cpp
   HostBlock host_block(Bytes size, bool locked);
   std::shared_ptr<Memory> known(std::shared_ptr<Memory> memory);
-  void wait_for_users(Memory& memory, bool readers);
   core::Status bring_to_host(Lock& lock, const std::shared_ptr<Memory>& memory);
   bool wait_for_arrival(Lock& lock, Memory& memory);
 

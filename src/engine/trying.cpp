@@ -91,7 +91,7 @@ decide::Next Engine::parts_to_try(Launch& launch) {
   if (!experience.recalled) {
     // What is short is not worth it.
     const auto alone = decide::alone(experience, primary_);
-    if (!alone || *alone < 4 * core::seconds(options_.shortest_slice)) return {};
+    if (!alone || *alone < core::seconds(shortest_shared())) return {};
   }
   decide::Candidates candidates{{}, primary_, steps_of(launch)};
   const std::int64_t group = way.grid.local[0] * way.grid.local[1] * way.grid.local[2];

@@ -88,6 +88,7 @@ void keep(Kernel::Value& to, Takes what, size_t size, const void* value, const v
   // A null buffer is allowed, and is the direct path's.
   if (what == Takes::memory || what == Takes::unknown) {
     to.memory = given && live_inner(given, Kind::memory) ? static_cast<const Memory*>(given) : nullptr;
+    to.extent = to.memory ? to.memory->bytes : 0;
   } else if (value && what == Takes::value) {
     const auto* bytes = static_cast<const std::byte*>(value);
     to.bytes.assign(bytes, bytes + size);
@@ -270,9 +271,9 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kern
     if (!queue.context->loom)
       return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, waits, kernel.inner,
                                                      dimensions, offset, global, local);
-    if (const auto code = weave_launch(queue, kernel, dimensions, offset, global, local, waits)) return *code;
     const std::vector<const Memory*> memories = memories_of(kernel);
     waits.others = &memories;
+    if (const auto code = weave_launch(queue, kernel, dimensions, offset, global, local, waits)) return *code;
     return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, waits, kernel.inner,
                                                    dimensions, offset, global, local);
   });

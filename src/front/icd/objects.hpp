@@ -149,6 +149,7 @@ struct Kernel : Object {
     std::vector<std::byte> bytes;
     std::size_t size = 0;            // of local memory
     const Memory* memory = nullptr;  // perhaps gone
+    std::size_t extent = 0;          // of that
   };
   std::vector<Value> values;
   std::shared_ptr<Woven> woven;

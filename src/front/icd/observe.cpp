@@ -37,6 +37,7 @@ struct Pending {
 struct Tally {
   std::size_t times = 0, bytes = 0, untimed = 0;  // untimed: failed, or not done when the program ended
   Nanoseconds time{0};
+  std::string why;  // launches were not given to the engine
 };
 
 // What one device did.
@@ -65,7 +66,7 @@ struct Tallies {
 struct Shared {
   std::size_t launches = 0, split = 0;
   core::Bytes in = 0, out = 0;
-  Nanoseconds time{0};
+  Nanoseconds time{0}, alone{0};         // alone: as the fastest of its devices would have taken, at its pace
   std::map<std::string, double> points;  // by device
   std::string why;                       // the last note of why it was not cut
 };
@@ -136,7 +137,7 @@ std::string transfers(const char* what, const Tally& t) {
 std::string shared_text(const std::map<std::string, Shared>& all) {
   if (all.empty()) return "";
   std::string text = fmt::format("  {:<32} {:>10} {:>12} {:>12} {:>9} {:>9}  {}\n", "kernel of the engine", "launches",
-                                 "total ms", "mean us", "MB in", "MB out", "shared");
+                                 "total ms", "one device*", "MB in", "MB out", "shared");
   std::vector<std::pair<std::string, Shared>> kernels(all.begin(), all.end());
   std::stable_sort(kernels.begin(), kernels.end(),
                    [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
@@ -146,12 +147,13 @@ std::string shared_text(const std::map<std::string, Shared>& all) {
     std::string shares;
     for (const auto& [device, done] : s.points)
       shares += fmt::format("{}{} {:.1f} %", shares.empty() ? "" : ", ", device, 100 * done / std::max(points, 1.0));
-    text += fmt::format("  {:<32} {:>10} {:>12.3f} {:>12.1f} {:>9.1f} {:>9.1f}  {} of {}: {}{}\n", name, s.launches,
-                        milliseconds(s.time), 1e3 * milliseconds(s.time) / static_cast<double>(s.launches),
-                        static_cast<double>(s.in) / 1e6, static_cast<double>(s.out) / 1e6, s.split, s.launches, shares,
-                        s.why.empty() ? "" : "; " + s.why);
+    text +=
+        fmt::format("  {:<32} {:>10} {:>12.3f} {:>12.3f} {:>9.1f} {:>9.1f}  {} of {}: {}{}\n", name, s.launches,
+                    milliseconds(s.time), milliseconds(s.alone), static_cast<double>(s.in) / 1e6,
+                    static_cast<double>(s.out) / 1e6, s.split, s.launches, shares, s.why.empty() ? "" : "; " + s.why);
   }
-  return text;
+  return text +
+         "  * estimated: ms that the fastest of its devices would have taken for all, at the pace of its share\n";
 }
 
 std::string report_text(const Device& device, const Tallies& of) {
@@ -166,8 +168,9 @@ std::string report_text(const Device& device, const Tallies& of) {
   for (const auto& [name, t] : kernels) {
     const std::size_t timed = t.times - t.untimed;
     untimed += t.untimed;
-    text += fmt::format("  {:<32} {:>10} {:>12.3f} {:>12.1f}\n", name, t.times, milliseconds(t.time),
-                        timed ? 1e3 * milliseconds(t.time) / static_cast<double>(timed) : 0.0);
+    text += fmt::format("  {:<32} {:>10} {:>12.3f} {:>12.1f}{}{}\n", name, t.times, milliseconds(t.time),
+                        timed ? 1e3 * milliseconds(t.time) / static_cast<double>(timed) : 0.0,
+                        t.why.empty() ? "" : "  ", t.why);
   }
   if (kernels.empty()) text += "  none\n";
   const std::string moved = transfers("host to device", of.in) + transfers("device to host", of.out) +
@@ -219,15 +222,36 @@ void observe_launch(const std::string& name, const engine::Report& report) {
   std::lock_guard lock(o.mutex);
   Shared& to = o.shared[name];
   ++to.launches;
-  to.time += report.ended - report.submitted;
   to.in += report.bytes_in, to.out += report.bytes_out;
-  std::map<std::string, double> points;
+  struct Part {
+    double points = 0;
+    Nanoseconds begin = Nanoseconds::max(), end{0};
+  };
+  std::map<std::string, Part> parts;
+  Part all;
   for (const engine::SliceReport& slice : report.slices) {
-    if (!slice.repeat) points[slice.device] += static_cast<double>(slice.box.volume());
+    for (Part* part : {&all, &parts[slice.device]}) {
+      if (!slice.repeat) part->points += static_cast<double>(slice.box.volume());
+      part->begin = std::min(part->begin, slice.begin), part->end = std::max(part->end, slice.end);
+    }
   }
-  to.split += points.size() > 1;
-  for (const auto& [device, done] : points) to.points[device] += done;
+  if (parts.empty()) return;  // it failed
+  to.time += all.end - all.begin;
+  double alone = 0;
+  for (const auto& [device, part] : parts) {
+    to.points[device] += part.points;
+    const double mine = static_cast<double>((part.end - part.begin).count()) * all.points / std::max(part.points, 1.0);
+    alone = alone == 0 ? mine : std::min(alone, mine);
+  }
+  to.alone += Nanoseconds(static_cast<Nanoseconds::rep>(alone));
+  to.split += parts.size() > 1;
   for (const std::string& why : report.notes) to.why = why;
+}
+
+void observe_direct(const Device& device, const std::string& name, std::string_view why) {
+  Observer& o = observer();
+  std::lock_guard lock(o.mutex);
+  o.devices[&device].kernels[name].why = why;
 }
 
 void observe_copy(Work::Kind kind, std::size_t bytes, Nanoseconds time) {

@@ -31,6 +31,8 @@ void start_observing(const core::Settings& settings, const Device& primary);
 void observe(const Queue& queue, const Work& work, core::Nanoseconds begin, cl_event inner, bool shared);
 // Commands that the engine ran.
 void observe_launch(const std::string& name, const engine::Report& report);
+// A launch that the engine was not given.
+void observe_direct(const Device& device, const std::string& name, std::string_view why);
 void observe_copy(Work::Kind kind, std::size_t bytes, core::Nanoseconds time);
 void observe_build(core::Nanoseconds begin);
 

@@ -198,6 +198,8 @@ engine::Memory& lent(Loom& loom, const Memory& memory, Share& share) {
   return *share.memory;
 }
 
+bool is_in_order(const Queue& queue) { return !(queue.properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE); }
+
 bool quiet(const Queue& queue) { return queue.entered.load() == queue.finished.load(); }
 
 void finish_inner(Queue& queue) {
@@ -314,7 +316,7 @@ void Direct::begin(const Waits& waits) {
 }
 
 void Direct::done(bool blocking) {
-  if (!queue_ || !blocking || (queue_->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)) return;
+  if (!queue_ || !blocking || !is_in_order(*queue_)) return;
   know_finished(*queue_, before_ + 1);
 }
 
@@ -336,18 +338,33 @@ void share_buffer(Memory& memory, cl_mem_flags flags, std::size_t size, engine::
 
 namespace {
 
+Nanoseconds span_of(const engine::Report& report) {
+  Nanoseconds begin = report.ended, end = report.submitted;
+  for (const engine::SliceReport& slice : report.slices)
+    begin = std::min(begin, slice.begin), end = std::max(end, slice.end);
+  return end - begin;
+}
+
 // Launches that are over tell what they were like.
 void note(Strand& strand, const Strand::Submitted& one) {
   const engine::Report report = strand.loom.engine.report(*one.launch);
   observe_launch(one.name, report);
   const bool alone =
       report.slices.size() == 1 && report.slices[0].device == strand.loom.primary().info().id && report.bytes_in == 0;
+  // Less than what waking others takes, or where others have to be brought bytes, that.
+  const Nanoseconds shortest =
+      strand.loom.own_memory ? strand.loom.engine.shortest_shared() : std::chrono::microseconds(200);
+  const bool brief = (alone || !strand.loom.own_memory) && span_of(report) < shortest;
   std::lock_guard hold(one.kernel->mutex);
   Woven::Verdict& verdict = one.kernel->verdicts[one.shape];
-  // As long as others are not ready, it says nothing.
+  // As long as others are not ready, it says nothing; but whatever they can, brief launches are not shared.
   verdict.alone = alone && strand.loom.engine.is_built(*one.kernel->kernel) ? verdict.alone + 1 : 0;
-  constexpr int enough = 12;
-  verdict.direct |= verdict.alone >= enough && !strand.loom.always;
+  verdict.brief = brief ? verdict.brief + 1 : 0;
+  ++verdict.noted;
+  constexpr int enough = 12, enough_of_brief = 2;
+  const bool direct = (verdict.alone >= enough || verdict.brief >= enough_of_brief) && !strand.loom.always;
+  if (direct && !std::exchange(verdict.direct, true))
+    one.kernel->direct[one.kernel->directs++ % one.kernel->direct.size()] = one.mark;
 }
 
 // Waits for all launches up to this one; null: for all.
@@ -643,58 +660,113 @@ void wait_for_copies(std::unique_lock<std::mutex>& turn, const Views& views) {
     share_of(*at->second)->copied.wait(turn);
 }
 
+// The same for launches of one shape; others have another, or are as good as that.
+std::uint64_t mark_of(const Kernel& kernel, cl_uint dimensions, const size_t* global, const size_t* local) {
+  std::uint64_t out = dimensions;
+  const auto add = [&out](std::uint64_t value) { out = (out ^ value) * 0x9E3779B97F4A7C15u, out ^= out >> 29; };
+  for (cl_uint d = 0; d < dimensions; ++d) add(global[d]), add(local ? local[d] : 0);
+  for (const Kernel::Value& value : kernel.values) add(value.extent);
+  return out | 1;
+}
+
+// While nothing is known of launches alike, few of them are under way: what the first ones show is for the others.
+void know_more_first(Strand& strand, Woven& kernel, const std::vector<std::int64_t>& shape) {
+  constexpr int known = 16;
+  constexpr std::size_t few = 2;
+  {
+    std::lock_guard hold(kernel.mutex);
+    const auto at = kernel.verdicts.find(shape);
+    if (at != kernel.verdicts.end() && at->second.noted >= known) return;
+  }
+  const auto same = [&](const Strand::Submitted& one) { return one.kernel.get() == &kernel && one.shape == shape; };
+  std::shared_ptr<engine::Launch> oldest;
+  strand.line.drain();
+  {
+    std::lock_guard hold(strand.mutex);
+    if (std::count_if(strand.launches.begin(), strand.launches.end(), same) < static_cast<std::ptrdiff_t>(few)) return;
+    oldest = std::find_if(strand.launches.begin(), strand.launches.end(), same)->launch;
+  }
+  wait_through(strand, oldest.get());
+}
+
+void prepare(Loom& loom, const Queue& queue, const Kernel& kernel) {
+  std::string options;
+  {
+    std::lock_guard hold(kernel.program->mutex);
+    const auto at = kernel.program->options.find(&queue.device);
+    if (at != kernel.program->options.end()) options = at->second;
+  }
+  know_groups(kernel, *kernel.woven);
+  make_kernel(loom, kernel.woven, {kernel.name, kernel.program->source, options});
+  if (loom.always) loom.making.drain();
+}
+
+// Why a launch is not for the engine; empty: it is.
+std::string_view why_direct(const Queue& queue, const Kernel& kernel, const Asked& what, const size_t* local) {
+  Loom& loom = *queue.context->loom;
+  Woven& known = *kernel.woven;
+  if (!loom.always && !may_gain(loom, what)) return "small";
+  if (known.state == Woven::State::unknown) {
+    // A program that launches it once has nothing from builds for others.
+    if (!loom.always && ++known.seen < 2) return "its first launch";
+    prepare(loom, queue, kernel);
+  }
+  if (known.state == Woven::State::unfit) return known.why;
+  if (known.state != Woven::State::ready) return "it was still being prepared for others";
+  if (!takes_groups(queue, known, local, what.request)) return "groups that not all devices take";
+  if (known.kernel->cut_by() == engine::CutBy::nothing && !loom.always) return known.kernel->why_not();
+  std::lock_guard hold(known.mutex);
+  const auto at = known.verdicts.find(what.shape);
+  return at != known.verdicts.end() && at->second.direct ? "sharing gains nothing" : "";
+}
+
+bool all_home(Loom& loom, const Asked& what) {
+  return !what.away || std::all_of(what.memories.begin(), what.memories.end(), [&](const Memory* memory) {
+    const Share& share = *share_of(*memory);
+    return !share.away || loom.engine.is_home(*share.memory);
+  });
+}
+
 bool woven(const Queue& queue) { return queue.context->loom && !queue.context->user_events; }
 
 }  // namespace
 
 std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensions, const size_t* offset,
                                    const size_t* global, const size_t* local, const Waits& waits) {
-  if (!woven(queue) || !kernel.woven) return std::nullopt;
+  const auto leave = [&](std::string_view why) {
+    if (observing()) observe_direct(queue.device, kernel.name, why);
+    return std::optional<cl_int>();
+  };
+  if (!woven(queue)) return leave("its context has user events");
+  if (!kernel.woven || !global) return leave("its source is not known");
   Loom& loom = *queue.context->loom;
   const std::shared_ptr<Woven>& known = kernel.woven;
-  if (known->state == Woven::State::unfit) return std::nullopt;
+  if (known->state == Woven::State::unfit) return leave(known->why);
+  const std::uint64_t mark = mark_of(kernel, dimensions, global, local);
+  const auto is_away = [](const Memory* memory) { return share_of(*memory) && share_of(*memory)->away; };
+  if (std::find(known->direct.begin(), known->direct.end(), mark) != known->direct.end() &&
+      std::none_of(waits.others->begin(), waits.others->end(), is_away))
+    return leave("sharing gains nothing");
   std::optional<Asked> what = asked(kernel, dimensions, offset, global, local);
-  if (!what) return std::nullopt;
-  const bool wanted = loom.always || may_gain(loom, *what);
-  if (known->state == Woven::State::unknown) {
-    // A program that launches it once has nothing from builds for others.
-    if (!wanted || (!loom.always && ++known->seen < 2)) return std::nullopt;
-    std::string options;
-    {
-      std::lock_guard hold(kernel.program->mutex);
-      const auto at = kernel.program->options.find(&queue.device);
-      if (at != kernel.program->options.end()) options = at->second;
-    }
-    know_groups(kernel, *known);
-    make_kernel(loom, known, {kernel.name, kernel.program->source, options});
-    if (loom.always) loom.making.drain();
-  }
-  if (known->state != Woven::State::ready || !takes_groups(queue, *known, local, what->request)) return std::nullopt;
-  const bool cut = known->kernel->cut_by() != engine::CutBy::nothing;
-  bool direct = !wanted || !(cut || loom.always);
-  if (!direct) {
-    std::lock_guard hold(known->mutex);
-    const auto at = known->verdicts.find(what->shape);
-    direct = at != known->verdicts.end() && at->second.direct;
-  }
-  if (direct) {
+  if (!what) return leave("an argument cannot be shared");
+  bool stays = false;
+  if (const std::string_view why = why_direct(queue, kernel, *what, local); !why.empty()) {
     // What is at home anyway is the direct path's.
-    if (!what->away) return std::nullopt;
-    const bool all_home = std::all_of(what->memories.begin(), what->memories.end(), [&](const Memory* memory) {
-      const Share& share = *share_of(*memory);
-      return !share.away || loom.engine.is_home(*share.memory);
-    });
-    if (all_home) return std::nullopt;
+    if (known->state != Woven::State::ready || !takes_groups(queue, *known, local, what->request) ||
+        all_home(loom, *what))
+      return leave(why);
+    stays = true;
   }
   for (const Memory* memory : what->memories) {
-    if (!can_take(queue, *share_of(*memory))) return std::nullopt;
+    if (!can_take(queue, *share_of(*memory))) return leave("another queue uses its buffers");
   }
+  Strand& strand = strand_of(queue);
+  if (!loom.always && !stays) know_more_first(strand, *known, what->shape);
   Views views;
   for (const auto& [i, memory] : what->views) views.emplace_back(i, Ref<Memory>(*const_cast<Memory*>(memory)));
   what->request.kernel = known->kernel;
-  Strand& strand = strand_of(queue);
   return begin(queue, waits, CL_COMMAND_NDRANGE_KERNEL, false, true,
-               [&queue, &strand, known, views, name = kernel.name, shape = what->shape,
+               [&queue, &strand, known, views, mark, name = kernel.name, shape = what->shape,
                 request = what->request](Ours& ours) mutable {
                  ours.submitted = now();
                  std::unique_lock turn(queue.context->turns);
@@ -708,7 +780,7 @@ std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensi
                  turn.unlock();
                  {
                    std::lock_guard both(strand.mutex);
-                   strand.launches.push_back({launch, known, shape, name});
+                   strand.launches.push_back({launch, known, shape, mark, name});
                  }
                  {
                    std::lock_guard both(ours.mutex);
@@ -722,6 +794,8 @@ std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensi
 namespace {
 
 constexpr std::size_t worth_a_ring = std::size_t{1} << 20;  // below that, drivers copy as fast
+// Copied by the driver before memory is locked: about what that takes as long as.
+constexpr std::size_t worth_locking = std::size_t{256} << 20;
 
 template <class Copy>
 std::optional<cl_int> weave_copy(Queue& queue, Memory& memory, size_t offset, size_t size, const Waits& waits,
@@ -731,11 +805,12 @@ std::optional<cl_int> weave_copy(Queue& queue, Memory& memory, size_t offset, si
   if (!share || share->mapped > 0 || size == 0 || offset > memory.bytes || size > memory.bytes - offset)
     return std::nullopt;
   Loom& loom = *queue.context->loom;
-  const bool much = loom.own_memory && size >= worth_a_ring;
+  const bool much = loom.own_memory && size >= worth_a_ring &&
+                    (loom.always || loom.copied.fetch_add(size, std::memory_order_relaxed) >= worth_locking);
   if ((!share->away && !much) || !can_take(queue, *share)) return std::nullopt;
   const bool out = kind == Work::Kind::out;
   return begin(
-      queue, waits, out ? CL_COMMAND_READ_BUFFER : CL_COMMAND_WRITE_BUFFER, true, !share->away,
+      queue, waits, out ? CL_COMMAND_READ_BUFFER : CL_COMMAND_WRITE_BUFFER, true, !share->away || is_in_order(queue),
       [&loom, &queue, kind, size, at = memory.begin + offset, hold = Ref<Memory>(memory), share, copy](Ours& ours) {
         const Nanoseconds from = ours.submitted = now();
         {

@@ -47,8 +47,9 @@ struct Loom {
   kernel::Compiler compiler;
   profile::Store store;
   engine::Engine engine;
-  const bool own_memory;  // the primary device's, not the host's
-  Line making;            // kernels for the engine
+  const bool own_memory;               // the primary device's, not the host's
+  Line making;                         // kernels for the engine
+  std::atomic<std::size_t> copied{0};  // much at once, between the program's memory and the primary device
 
   device::Device& primary() const { return *engine.devices()[engine.primary()]; }
 };
@@ -80,12 +81,17 @@ struct Woven {
   std::mutex mutex;
   struct Verdict {
     int alone = 0;  // launches in a row that the primary device ran by itself
+    int brief = 0;  // and too soon for anybody to help it
+    int noted = 0;
     bool direct = false;
   };
   std::map<std::vector<std::int64_t>, Verdict> verdicts;  // by what launches depend on
-  std::string why;                                        // it is unfit
-  std::int64_t largest_group = 0;                         // on the primary device, which refuses more
-  std::array<size_t, 3> required_group{};                 // all zero: any
+  // Those of them that are direct, as numbers that are quickly compared: the last few.
+  std::array<std::atomic<std::uint64_t>, 8> direct{};
+  std::atomic<unsigned> directs{0};
+  std::string why;                         // it is unfit
+  std::int64_t largest_group = 0;          // on the primary device, which refuses more
+  std::array<size_t, 3> required_group{};  // all zero: any
 };
 
 // What became of a command that is the engine's.
@@ -110,6 +116,7 @@ struct Strand {
     std::shared_ptr<engine::Launch> launch;
     std::shared_ptr<Woven> kernel;
     std::vector<std::int64_t> shape;
+    std::uint64_t mark;  // of the shape
     std::string name;
   };
   std::deque<Submitted> launches;  // not known to be over

@@ -1,6 +1,9 @@
 // Random programs: buffers and sub-buffers, written, read, mapped, filled, copied and computed on by several threads,
 // on queues in order and out of order, ordered by events. What the device should hold is computed here at the same
-// time. soak [SEED [ROUNDS [THREADS]]]: prints a sum of what it saw, which depends on these alone. With SOAK_TELL set
+// time.
+//   soak [SEED [ROUNDS [THREADS [WITHOUT]]]]
+// prints a sum of what it saw, which depends on these alone. WITHOUT is letters of what a driver cannot do: c
+// callbacks, d dropping buffers in use, f fill and copy, m map, o out of order, q markers, v views. With SOAK_TELL set
 // it says what it does, too.
 #define _POSIX_C_SOURCE 200809L
 
@@ -14,6 +17,7 @@ static struct Machine m;
 static cl_program program;
 static size_t alignment;
 static bool tells;
+static const char* without = "";
 
 #define TELL(...) \
   if (tells) fprintf(stderr, __VA_ARGS__)
@@ -61,6 +65,7 @@ struct Pending {
   cl_uint *got, *expected;
   size_t words;
   struct Pending* next;
+  int queue;
   char what[64];
 };
 
@@ -83,6 +88,8 @@ struct Worker {
 
 static uint32_t below(struct Worker* w, uint32_t bound) { return (uint32_t)(next_of(&w->random) >> 16) % bound; }
 static bool chance(struct Worker* w, uint32_t of) { return below(w, of) == 0; }
+
+static bool may(char what) { return strchr(without, what) == NULL; }
 
 static void* room(size_t bytes) {
   void* made = malloc(bytes);
@@ -157,13 +164,28 @@ static void CL_CALLBACK called_back(cl_event event, cl_int status, void* data) {
   ++worker->called;
 }
 
+// Reads that are over: those of one queue, or all.
+static void look(struct Worker* w, int queue) {
+  for (struct Pending** at = &w->pending; *at;) {
+    struct Pending* one = *at;
+    if (queue >= 0 && one->queue != queue) {
+      at = &one->next;
+      continue;
+    }
+    CHECK(same(one->what, one->got, one->expected, one->words));
+    *at = one->next;
+    free(one->got), free(one->expected), free(one);
+  }
+}
+
 // What programs do with an event besides waiting for it on the device.
 static void end_with(struct Worker* w, cl_event event, int queue) {
   if (chance(w, 12)) {
     OK(clFlush(w->queues[queue]));
     OK(clWaitForEvents(1, &event));
     CHECK(status_of(event) == CL_COMPLETE);
-  } else if (chance(w, 12)) {
+    if (w->in_order[queue]) look(w, queue);  // what came before it is over, too
+  } else if (chance(w, 12) && may('c')) {
     OK(clRetainEvent(event));
     ++w->expected_calls;
     OK(clSetEventCallback(event, CL_COMPLETE, called_back, w));
@@ -175,22 +197,13 @@ static void end_with(struct Worker* w, cl_event event, int queue) {
 
 // ---- Ends -----------------------------------------------------------------------------------------------------------
 
-static void look(struct Worker* w) {
-  while (w->pending) {
-    struct Pending* one = w->pending;
-    CHECK(same(one->what, one->got, one->expected, one->words));
-    w->pending = one->next;
-    free(one->got), free(one->expected), free(one);
-  }
-  for (int i = 0; i < w->source_count; ++i) free(w->sources[i]);
-  w->source_count = 0;
-}
-
 static void finish(struct Worker* w) {
   TELL("finish\n");
   for (int q = 0; q < w->queue_count; ++q) OK(clFlush(w->queues[q]));
   for (int q = 0; q < w->queue_count; ++q) OK(clFinish(w->queues[q]));
-  look(w);
+  look(w, -1);
+  for (int i = 0; i < w->source_count; ++i) free(w->sources[i]);
+  w->source_count = 0;
 }
 
 static void drop(struct Memory* memory) {
@@ -234,7 +247,7 @@ static void make(struct Worker* w, struct Memory* memory) {
     after(memory, true, q, event);
     OK(clReleaseEvent(event));
   }
-  while (memory->view_count < most_views && chance(w, 2)) {
+  while (memory->view_count < most_views && chance(w, 2) && may('v')) {
     const size_t unit = alignment / sizeof(cl_uint), units = memory->words / unit;
     if (units < 4) break;
     const size_t first = below(w, (uint32_t)(units - 1)) * unit;
@@ -416,13 +429,16 @@ static void transfer(struct Worker* w, bool in) {
       free(host);
     } else {
       struct Pending* one = room(sizeof *one);
-      *one = (struct Pending){host, room(bytes), words, w->pending, ""};
+      *one = (struct Pending){host, room(bytes), words, w->pending, q, ""};
       snprintf(one->what, sizeof one->what, "read of memory %d", name(w, part.memory));
       memcpy(one->expected, part.model + first, bytes);
       w->pending = one;
     }
   }
-  if (blocking) CHECK(status_of(event) == CL_COMPLETE);
+  if (blocking) {
+    CHECK(status_of(event) == CL_COMPLETE);
+    if (w->in_order[q]) look(w, q);
+  }
   after(part.memory, in, q, event);
   end_with(w, event, q);
 }
@@ -499,7 +515,7 @@ static void one_round(struct Worker* w) {
   TELL("-- round\n");
   w->queue_count = 1 + (int)below(w, most_queues);
   for (int q = 0; q < w->queue_count; ++q) {
-    w->in_order[q] = !chance(w, 3);
+    w->in_order[q] = !chance(w, 3) || !may('o');
     TELL("queue %d%s\n", q, w->in_order[q] ? "" : " out of order");
     MAKE(w->queues[q], clCreateCommandQueue(m.context, m.device,
                                             w->in_order[q] ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &error));
@@ -515,17 +531,17 @@ static void one_round(struct Worker* w) {
       transfer(w, true);
     else if (what < 79)
       transfer(w, false);
-    else if (what < 87)
+    else if (what < 87 && may('f'))
       copy_or_fill(w);
-    else if (what < 92)
+    else if (what < 92 && may('m'))
       map(w);
-    else if (what < 95)
+    else if (what < 95 && may('q'))
       markers(w);
     else if (what < 97)
       finish(w);
     else {
       struct Memory* memory = &w->memories[below(w, (uint32_t)w->memory_count)];
-      if (chance(w, 2)) finish(w);  // else it goes with commands still to come
+      if (chance(w, 2) || !may('d')) finish(w);  // else it goes with commands still to come
       drop(memory);
       make(w, memory);
     }
@@ -569,8 +585,9 @@ int main(int argc, char** argv) {
   seed_from(argc > 1 ? argv[1] : NULL);
   const int rounds = argc > 2 ? atoi(argv[2]) : 10;
   const int threads = argc > 3 ? atoi(argv[3]) : 2;
+  if (argc > 4) without = argv[4];
   if (rounds < 1 || threads < 1 || threads > most_threads) {
-    fprintf(stderr, "soak [SEED [ROUNDS [THREADS]]]: at most %d threads\n", most_threads);
+    fprintf(stderr, "soak [SEED [ROUNDS [THREADS [WITHOUT]]]]: at most %d threads\n", most_threads);
     return 2;
   }
   m = open_machine(0);
