@@ -203,7 +203,8 @@ void add_demo_command(CLI::App& app, const Environment& environment) {
   command->footer(
       "Each variant of each workload runs as one launch and as several, on fresh poisoned outputs, and is compared "
       "with\n"
-      "the host reference. '-': that variant cannot be cut yet, or does not fit that size.");
+      "the host reference. '-': that variant cannot be cut yet, or does not fit that size. At the end the example\n"
+      "programs run on the driver below alone and by `heddle run`.");
   auto choice = std::make_shared<Choice>();
   command->add_option("workloads", choice->workloads, "Only these workloads (default: all)");
   command->add_option("--size", choice->size, "tiny, default, medium or large")->capture_default_str();
@@ -223,6 +224,8 @@ void add_demo_command(CLI::App& app, const Environment& environment) {
     const MeasuredFacts facts = facts_of_all(machine, environment.settings);
     std::cout << device_table(machine, facts) << "\n";
     if (demonstrate(*choice, machine, facts, environment.settings) > 0) environment.exit_code = 1;
+    if (choice->workloads.empty() && run_examples(environment.settings, environment.lookup) > 0)
+      environment.exit_code = 1;
   });
 }
 

@@ -162,6 +162,7 @@ cl_int call_back_at(Event& event, cl_int status, EventCallback callback, void* u
   if (event.ours) {  // it ends by itself, so the thread may wait for it
     call_back([reference = Ref<Event>(event), status, callback, user]() mutable {
       const cl_int ended = wait_for(*reference);
+      if (life != Life::running) return;
       callback(handle_of(*reference), std::min(status, ended < 0 ? ended : status), user);
     });
     return CL_SUCCESS;

@@ -61,7 +61,8 @@ class Direct {
     if (queue_) queue_->placed.fetch_add(1);
   }
   Direct(const Direct&) = delete;
-  void done(bool blocking);  // it was placed; where the call has waited for it, all before it is done, too
+  cl_int refused = CL_SUCCESS;  // what it waits for has failed
+  void done(bool blocking);     // it was placed; where the call has waited for it, all before it is done, too
 
  private:
   void begin(const Waits& waits);
@@ -69,13 +70,15 @@ class Direct {
   Queue* queue_;
   std::uint64_t before_ = 0;
 };
-void know_finished(Queue& queue, std::uint64_t number);  // of its direct commands, so many are done
+cl_int refuse(Queue& queue, const Waits& waits, cl_int status);  // a command that fails before it begins
+void know_finished(Queue& queue, std::uint64_t number);          // of its direct commands, so many are done
 
 // `enter(list, inner_event)` makes the inner call and returns its code; inner_event is null where nobody wants one.
 template <class Enter>
 cl_int enqueue(Queue& queue, const Work& work, const Waits& waits, Enter&& enter) {
   const WaitList list(waits.count, waits.events, *queue.context);
   Direct direct(queue, waits);
+  if (direct.refused != CL_SUCCESS) return refuse(queue, waits, direct.refused);
   const auto begin = observing() ? now() : core::Nanoseconds{0};
   auto event = waits.event ? Ref<Event>::born(new Event(queue)) : Ref<Event>();
   cl_event inner = nullptr;

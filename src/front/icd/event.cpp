@@ -96,6 +96,7 @@ cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
     context.user_events = true;
+    if (context.loom) finish_strands(context);  // nothing of the engine's ever waits for one
     auto event = Ref<Event>::born(new Event(context));
     cl_int code = CL_SUCCESS;
     event->inner = pass<&Slots::clCreateUserEvent>(context.inner, &code);

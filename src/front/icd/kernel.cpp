@@ -273,9 +273,14 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kern
                                                      dimensions, offset, global, local);
     const std::vector<const Memory*> memories = memories_of(kernel);
     waits.others = &memories;
-    if (const auto code = weave_launch(queue, kernel, dimensions, offset, global, local, waits)) return *code;
-    return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, waits, kernel.inner,
-                                                   dimensions, offset, global, local);
+    std::optional<Timing> timing;
+    if (const auto code = weave_launch(queue, kernel, dimensions, offset, global, local, waits, timing)) return *code;
+    if (timing) finish_all(queue);
+    const auto begin = timing ? now() : core::Nanoseconds{0};
+    const cl_int code = enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, waits,
+                                                                kernel.inner, dimensions, offset, global, local);
+    if (timing && code == CL_SUCCESS && finish_all(queue) == CL_SUCCESS) note_time(queue, *timing, now() - begin);
+    return code;
   });
 }
 

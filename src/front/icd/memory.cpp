@@ -116,7 +116,8 @@ template <class Make>
 cl_mem make_shared_buffer(Context& context, cl_mem_flags flags, size_t size, void* host, Make make) {
   cl_int code = CL_SUCCESS;
   constexpr cl_mem_flags from_host = CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
-  const bool sound = size > 0 && ((flags & from_host) != 0) == (host != nullptr);
+  const bool sound =
+      size > 0 && size <= context.devices[0]->info.largest_buffer && ((flags & from_host) != 0) == (host != nullptr);
   if (!context.loom || context.loom->own_memory || !sound) {
     const cl_mem inner = make(flags, host, &code);
     Memory& made = wrapped(context, inner, code);
@@ -155,6 +156,7 @@ Memory::~Memory() { forget_live(this); }
 void destroy(Memory& memory) {
   const cl_mem inner = memory.inner;
   const Ref<Context> context = memory.context;  // its destructor callbacks come after this one's
+  if (context->loom) let_go(memory);
   if (memory.mourned) {
     memory.~Memory();
   } else {
@@ -199,6 +201,8 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffe
       constexpr cl_mem_flags host = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
       cl_mem_flags its = 0;
       pass<&Slots::clGetMemObjectInfo>(inner, CL_MEM_FLAGS, sizeof its, &its, nullptr);
+      constexpr cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY;
+      if (!(its & access)) its |= *buffer.flags & access;
       made.flags = (its & ~host) | (*buffer.flags & host);
     }
     return handle_of(made);

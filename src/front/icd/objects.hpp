@@ -57,10 +57,11 @@ struct Context : Object {
   const std::vector<cl_context_properties> properties;
   std::mutex mutex;  // guards the callbacks and the queues
   std::vector<std::pair<void(CL_CALLBACK*)(cl_context, void*), void*>> on_destruction;
-  Loom* loom = nullptr;                  // none: the direct path is the only one
-  std::vector<Queue*> queues;            // where there is a loom
-  std::mutex turns;                      // guards whose turn it is with each buffer
-  std::atomic<bool> user_events{false};  // whoever waits for something of the engine's would wait for the program
+  Loom* loom = nullptr;                        // none: the direct path is the only one
+  std::vector<Queue*> queues;                  // where there is a loom
+  std::vector<std::weak_ptr<Strand>> strands;  // of those that have one
+  std::mutex turns;                            // guards whose turn it is with each buffer
+  std::atomic<bool> user_events{false};        // whoever waits for something of the engine's would wait for the program
 };
 
 struct Queue : Object {
@@ -78,7 +79,8 @@ struct Queue : Object {
   // Commands on the direct path where there is a loom: begun, with the inner driver, and how many of these are done.
   std::atomic<std::uint64_t> entered{0}, placed{0}, finished{0};
   std::once_flag strand_made;
-  std::unique_ptr<Strand> strand;  // what it gave to the engine, once it did
+  std::atomic<Strand*> strand{nullptr};  // what it gave to the engine, once it did
+  std::shared_ptr<Strand> strand_held;
 };
 
 // Buffers, sub-buffers, images and pipes.

@@ -59,19 +59,26 @@ void let_work_end() {
   }
   // A compiler must not be at work when its own static objects are destroyed: what is being built is waited for.
   const auto woven = std::make_shared<Count>();
+  woven->busy = 2;
   try {
     std::thread([woven] {
-      stop_weaving();
-      std::lock_guard ended(woven->mutex);
-      woven->busy = 0;
-      woven->ended.notify_one();
+      const auto less = [&] {
+        std::lock_guard ended(woven->mutex);
+        --woven->busy;
+        woven->ended.notify_one();
+      };
+      stop_building();
+      less();
+      finish_weaving();
+      less();
     }).detach();
-    woven->busy = 1;
   } catch (const std::system_error&) {
+    woven->busy = 0;
   }
   count->ended.wait_for(lock, std::chrono::milliseconds(500), [&] { return count->busy == 0; });
   std::unique_lock both(woven->mutex);
-  woven->ended.wait_for(both, std::chrono::seconds(10), [&] { return woven->busy == 0; });
+  woven->ended.wait_for(both, std::chrono::seconds(10), [&] { return woven->busy <= 1; });
+  woven->ended.wait_for(both, std::chrono::milliseconds(500), [&] { return woven->busy == 0; });
   if (observing()) collect();
 }
 

@@ -30,13 +30,16 @@ void* map(const char* function, cl_command_queue queue_handle, cl_mem handle, cl
     Waits with_memory = waits;
     with_memory.uses = {&memory};
     mapped(memory, 1);  // it stays at home from now on
-    const cl_int failed = enqueue(queue, nothing, with_memory, [&](const WaitList& list, cl_event* inner) {
+    bool done = false;
+    const std::shared_ptr<void> otherwise(nullptr, [&](void*) {
+      if (!done) mapped(memory, -1);
+    });
+    check(enqueue(queue, nothing, with_memory, [&](const WaitList& list, cl_event* inner) {
       cl_int code = CL_SUCCESS;
       address = pass<Slot>(queue.inner, memory.inner, blocking, arguments..., list.count, list.list, inner, &code);
       return code;
-    });
-    if (failed != CL_SUCCESS) mapped(memory, -1);
-    check(failed);
+    }));
+    done = true;
     return address;
   });
 }

@@ -136,10 +136,16 @@ Loom* loom() {
   return the;
 }
 
-void stop_weaving() {
+void stop_building() {
   if (Loom* one = the_loom) {
     one->making.close();
     one->engine.stop_building();
+  }
+}
+
+void finish_weaving() {
+  if (Loom* one = the_loom) {
+    one->store.flush();  // what was found out; rather that than the last launches
     one->engine.finish();
     one->store.flush();
   }
@@ -191,9 +197,12 @@ engine::Memory& lent(Loom& loom, const Memory& memory, Share& share) {
   if (!share.memory) {
     const Memory* root = &memory;
     while (root->parent) root = &*root->parent;
-    std::shared_ptr<device::Buffer> buffer;
-    if (loom.own_memory) buffer = device::lend(root->inner, share.size);
-    share.memory = loom.engine.adopt(loom.engine.primary(), std::move(buffer), share.storage);
+    // Either way launches keep the inner buffer: the program is told of its end when nobody uses it any more.
+    const std::shared_ptr<device::Buffer> buffer = device::lend(root->inner, share.size);
+    if (loom.own_memory)
+      share.memory = loom.engine.adopt(loom.engine.primary(), buffer, {});
+    else
+      share.memory = loom.engine.adopt(loom.engine.primary(), nullptr, {share.storage.bytes, false, buffer});
   }
   return *share.memory;
 }
@@ -230,13 +239,18 @@ void take_away(Queue& queue, const Memory& memory, Share& share) {
   Loom& loom = *queue.context->loom;
   engine::Memory& its = lent(loom, memory, share);  // there for whoever sees that it is away
   share.away = true;
-  if (has_other_users(queue, share)) {
+  const bool others = has_other_users(queue, share);
+  const auto wait = [](Queue& used) {
+    while (!quiet(used)) {
+      finish_inner(used);
+      std::this_thread::yield();
+    }
+  };
+  wait(queue);
+  if (others) {
     std::lock_guard hold(queue.context->mutex);
     for (Queue* other : queue.context->queues) {
-      while (other != &queue && !quiet(*other)) {
-        finish_inner(*other);
-        std::this_thread::yield();
-      }
+      if (other != &queue) wait(*other);
     }
     share.many_users = false, share.user = &queue;
   }
@@ -251,6 +265,7 @@ void end(Ours& ours, cl_int status, Nanoseconds begin, Nanoseconds end) {
   std::lock_guard hold(ours.mutex);
   if (ours.done) return;
   ours.done = true;
+  ours.launch = nullptr;  // it holds buffers
   ours.status = status;
   ours.begin = begin, ours.end = end;
   ours.changed.notify_all();
@@ -289,7 +304,8 @@ void note_user(Queue& queue, Share& share) {
 void Direct::begin(const Waits& waits) {
   Queue& queue = *queue_;
   queue_ = nullptr;  // nothing was entered yet
-  if (!settle(queue, waits.count, waits.events)) throw Error{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST};
+  refused = settle(queue, waits.count, waits.events);
+  if (refused != CL_SUCCESS) return;
   const auto for_all = [&](auto&& act) {
     for (const Memory* memory : waits.uses) {
       if (Share* share = memory ? share_of(*memory).get() : nullptr) act(*share);
@@ -315,6 +331,17 @@ void Direct::begin(const Waits& waits) {
   queue_ = &queue;
 }
 
+cl_int refuse(Queue& queue, const Waits& waits, cl_int status) {
+  if (waits.event) {
+    auto event = Ref<Event>::born(new Event(queue));
+    event->ours = std::make_shared<Ours>();
+    event->ours->queued = now();
+    end(*event->ours, status, now(), now());
+    *waits.event = event.hand_out();
+  }
+  return waits.blocking ? status : CL_SUCCESS;
+}
+
 void Direct::done(bool blocking) {
   if (!queue_ || !blocking || !is_in_order(*queue_)) return;
   know_finished(*queue_, before_ + 1);
@@ -333,16 +360,13 @@ void share_buffer(Memory& memory, cl_mem_flags flags, std::size_t size, engine::
   memory.share->storage = std::move(storage);
 }
 
-// ---- What the engine was given
-// ----------------------------------------------------------------------------------------
+// ---- What the engine was given --------------------------------------------------------------------------------------
 
 namespace {
 
-Nanoseconds span_of(const engine::Report& report) {
-  Nanoseconds begin = report.ended, end = report.submitted;
-  for (const engine::SliceReport& slice : report.slices)
-    begin = std::min(begin, slice.begin), end = std::max(end, slice.end);
-  return end - begin;
+// Under the kernel's lock.
+void decide_direct(Woven& kernel, Woven::Verdict& verdict, std::uint64_t mark) {
+  if (!std::exchange(verdict.direct, true)) kernel.direct[kernel.directs++ % kernel.direct.size()] = mark;
 }
 
 // Launches that are over tell what they were like.
@@ -351,20 +375,24 @@ void note(Strand& strand, const Strand::Submitted& one) {
   observe_launch(one.name, report);
   const bool alone =
       report.slices.size() == 1 && report.slices[0].device == strand.loom.primary().info().id && report.bytes_in == 0;
-  // Less than what waking others takes, or where others have to be brought bytes, that.
-  const Nanoseconds shortest =
-      strand.loom.own_memory ? strand.loom.engine.shortest_shared() : std::chrono::microseconds(200);
-  const bool brief = (alone || !strand.loom.own_memory) && span_of(report) < shortest;
   std::lock_guard hold(one.kernel->mutex);
   Woven::Verdict& verdict = one.kernel->verdicts[one.shape];
-  // As long as others are not ready, it says nothing; but whatever they can, brief launches are not shared.
+  // As long as others are not ready, it says nothing.
   verdict.alone = alone && strand.loom.engine.is_built(*one.kernel->kernel) ? verdict.alone + 1 : 0;
-  verdict.brief = brief ? verdict.brief + 1 : 0;
-  ++verdict.noted;
-  constexpr int enough = 12, enough_of_brief = 2;
-  const bool direct = (verdict.alone >= enough || verdict.brief >= enough_of_brief) && !strand.loom.always;
-  if (direct && !std::exchange(verdict.direct, true))
-    one.kernel->direct[one.kernel->directs++ % one.kernel->direct.size()] = one.mark;
+  constexpr int enough = 12;
+  if (verdict.alone >= enough && !strand.loom.always) decide_direct(*one.kernel, verdict, one.mark);
+}
+
+// Its end, and a failure that nobody else would tell.
+void learn(Strand& strand, const Strand::Submitted& one) {
+  const core::Status status = strand.loom.engine.wait(one.launch);
+  const engine::Report report = strand.loom.engine.report(*one.launch);
+  Nanoseconds from = report.ended, to = report.submitted;
+  for (const engine::SliceReport& slice : report.slices)
+    from = std::min(from, slice.begin), to = std::max(to, slice.end);
+  if (!status) core::log(core::LogLevel::warn, status.failure().what);
+  if (!status && !one.told) strand.failure = code_of(status.failure());
+  end(*one.ours, status ? CL_COMPLETE : code_of(status.failure()), from, std::max(from, to));
 }
 
 // Waits for all launches up to this one; null: for all.
@@ -378,7 +406,7 @@ void wait_through(Strand& strand, const engine::Launch* last) {
       if (last && std::none_of(strand.launches.begin(), strand.launches.end(), is_last)) return;  // it is over
       one = strand.launches.front();
     }
-    (void)strand.loom.engine.wait(one.launch);
+    learn(strand, one);
     bool mine = false;
     {
       std::lock_guard hold(strand.mutex);
@@ -396,10 +424,11 @@ void prune(Strand& strand) {
     Strand::Submitted one;
     {
       std::lock_guard hold(strand.mutex);
-      if (strand.launches.size() < 8 || !strand.loom.engine.is_over(*strand.launches.front().launch)) return;
+      if (strand.launches.empty() || !strand.loom.engine.is_over(*strand.launches.front().launch)) return;
       one = std::move(strand.launches.front());
       strand.launches.pop_front();
     }
+    learn(strand, one);
     note(strand, one);
   }
 }
@@ -412,8 +441,15 @@ void drain(Strand& strand) {
 }
 
 Strand& strand_of(Queue& queue) {
-  std::call_once(queue.strand_made, [&] { queue.strand = std::make_unique<Strand>(*queue.context->loom); });
-  return *queue.strand;
+  std::call_once(queue.strand_made, [&] {
+    queue.strand_held = std::make_shared<Strand>(*queue.context->loom);
+    std::lock_guard hold(queue.context->mutex);
+    auto& all = queue.context->strands;
+    std::erase_if(all, [](const auto& one) { return one.expired(); });
+    all.push_back(queue.strand_held);
+    queue.strand = queue.strand_held.get();
+  });
+  return *queue.strand.load();
 }
 
 // The events that a command waits for, held.
@@ -443,7 +479,7 @@ bool wait_for_all(const std::vector<Ref<Event>>& events) {
 // A command of the engine's: now, where nothing is in its way and it does not wait itself or the program does, else on
 // the queue's thread.
 template <class Run>
-cl_int begin(Queue& queue, const Waits& waits, cl_command_type type, bool waits_itself, bool after_direct, Run run) {
+cl_int begin(Queue& queue, const Waits& waits, cl_command_type type, bool waits_itself, Run run) {
   Strand& strand = strand_of(queue);
   const auto before = std::make_shared<std::vector<Ref<Event>>>(held(waits, *queue.context));
   const auto ours = std::make_shared<Ours>();
@@ -455,31 +491,43 @@ cl_int begin(Queue& queue, const Waits& waits, cl_command_type type, bool waits_
     *waits.event = event.hand_out();
   }
   strand.busy = true;
-  auto all = [&queue, before, ours, after_direct, run]() mutable {
-    if (!wait_for_all(*before)) return end(*ours, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, ours->queued, now());
+  const bool told = waits.event || waits.blocking;
+  auto all = [&queue, &strand, told, before, ours, run]() mutable {
+    const auto fail = [&](cl_int code) {
+      end(*ours, code, ours->queued, now());
+      if (!told) strand.failure = code;
+    };
+    if (!wait_for_all(*before)) return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     before->clear();
-    if (after_direct && !quiet(queue)) finish_inner(queue);
+    if (life != Life::running) return fail(CL_OUT_OF_RESOURCES);
+    if (!quiet(queue)) finish_inner(queue);
     try {
-      run(*ours);
+      run(ours);
     } catch (const Error& error) {
-      end(*ours, error.code, ours->queued, now());
+      fail(error.code);
     } catch (const std::bad_alloc&) {
-      end(*ours, CL_OUT_OF_HOST_MEMORY, ours->queued, now());
+      fail(CL_OUT_OF_HOST_MEMORY);
     } catch (const std::exception& error) {
       core::log(core::LogLevel::warn, error.what());
-      end(*ours, CL_OUT_OF_RESOURCES, ours->queued, now());
+      fail(CL_OUT_OF_RESOURCES);
     }
   };
-  const bool free = strand.line.idle() && all_done(*before) && (!after_direct || quiet(queue));
+  const bool free = strand.line.idle() && all_done(*before) && quiet(queue);
   if (free && (!waits_itself || waits.blocking)) {
     all();
   } else {
     strand.line.add([hold = Ref<Queue>(queue), all = std::move(all)]() mutable { all(); });
   }
+  {
+    std::lock_guard hold(strand.mutex);
+    strand.busy = true;  // again: others may have found nothing meanwhile
+  }
   if (!waits.blocking) return CL_SUCCESS;
   std::unique_lock lock(ours->mutex);
   ours->changed.wait(lock, [&] { return ours->done; });
-  return ours->status < 0 ? ours->status : CL_SUCCESS;
+  if (ours->status < 0) return ours->status;
+  // What came before it has failed, and nobody was told.
+  return is_in_order(queue) ? strand.failure.exchange(CL_SUCCESS) : CL_SUCCESS;
 }
 
 }  // namespace
@@ -500,15 +548,9 @@ cl_int wait_for(Event& event) {
     if (ours.done) return ours.status;
     launch = ours.launch;
   }
-  wait_through(*event.queue->strand, launch.get());
-  engine::Engine& engine = event.queue->strand->loom.engine;
-  const core::Status status = engine.wait(launch);
-  const engine::Report report = engine.report(*launch);
-  Nanoseconds from = report.ended, to = report.submitted;
-  for (const engine::SliceReport& slice : report.slices)
-    from = std::min(from, slice.begin), to = std::max(to, slice.end);
-  end(ours, status ? CL_COMPLETE : code_of(status.failure()), from, std::max(from, to));
-  std::lock_guard hold(ours.mutex);
+  wait_through(*event.queue->strand.load(), launch.get());
+  std::unique_lock lock(ours.mutex);
+  ours.changed.wait(lock, [&] { return ours.done; });
   return ours.status;
 }
 
@@ -526,7 +568,7 @@ cl_int status_of(Event& event) {
     launch = ours.launch;
   }
   if (!launch) return CL_QUEUED;
-  Strand& strand = *event.queue->strand;
+  Strand& strand = *event.queue->strand.load();
   {
     // Not before those that came earlier.
     std::lock_guard hold(strand.mutex);
@@ -539,22 +581,52 @@ cl_int status_of(Event& event) {
   return wait_for(event);
 }
 
-bool settle(Queue& queue, cl_uint count, const cl_event* events) {
-  if (queue.strand && queue.strand->busy) drain(*queue.strand);
-  bool well = true;
+cl_int settle(Queue& queue, cl_uint count, const cl_event* events) {
+  if (Strand* strand = queue.strand; strand && strand->busy) {
+    drain(*strand);
+    if (const cl_int code = strand->failure.exchange(CL_SUCCESS); code != CL_SUCCESS) throw Error{code};
+  }
   for (cl_uint i = 0; events && i < count; ++i) {
     Event* event = object_of(events[i]);
-    if (event && event->kind == Kind::event && event->ours) well &= wait_for(*event) >= 0;
+    if (event && event->kind == Kind::event && event->ours && wait_for(*event) < 0)
+      return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   }
-  return well;
+  return CL_SUCCESS;
+}
+
+void let_go(const Memory& memory) {
+  Loom* loom = memory.context->loom;
+  if (!memory.share || !memory.share->memory || !loom->engine.in_use(*memory.share->memory)) return;
+  std::lock_guard hold(memory.context->mutex);
+  for (const auto& weak : memory.context->strands) {
+    if (auto strand = weak.lock(); strand && strand->busy) {
+      Line& line = strand->line;
+      line.add([strand = std::move(strand)] { wait_through(*strand, nullptr); });
+    }
+  }
+}
+
+void finish_strands(Context& context) {
+  std::vector<std::shared_ptr<Strand>> all;
+  {
+    std::lock_guard hold(context.mutex);
+    for (const auto& one : context.strands) all.push_back(one.lock());
+  }
+  for (const auto& one : all) {
+    if (one) drain(*one);
+  }
 }
 
 cl_int finish_all(Queue& queue) {
-  if (queue.strand && queue.strand->busy) drain(*queue.strand);
-  if (quiet(queue)) return CL_SUCCESS;
-  const std::uint64_t before = queue.placed.load();
-  const cl_int code = pass<&Slots::clFinish>(queue.inner);
-  if (code == CL_SUCCESS) know_finished(queue, before);
+  Strand* strand = queue.strand;
+  if (strand && strand->busy) drain(*strand);
+  cl_int code = CL_SUCCESS;
+  if (!quiet(queue)) {
+    const std::uint64_t before = queue.placed.load();
+    code = pass<&Slots::clFinish>(queue.inner);
+    if (code == CL_SUCCESS) know_finished(queue, before);
+  }
+  if (strand && code == CL_SUCCESS) code = strand->failure.exchange(CL_SUCCESS);
   return code;
 }
 
@@ -572,6 +644,13 @@ struct Asked {
   std::int64_t items = 1;
   bool away = false;  // some are
 };
+
+// Where a sub-buffer begins is decided by the primary device; others may want more.
+bool begins_well(const Memory& memory) {
+  const auto& devices = memory.context->loom->engine.devices();
+  return std::all_of(devices.begin(), devices.end(),
+                     [&](const device::Device* device) { return memory.begin % device->info().part_alignment == 0; });
+}
 
 std::optional<Asked> asked(const Kernel& kernel, cl_uint dimensions, const size_t* offset, const size_t* global,
                            const size_t* local) {
@@ -599,7 +678,7 @@ std::optional<Asked> asked(const Kernel& kernel, cl_uint dimensions, const size_
       case Takes::memory: {
         if (!value.memory || !live_inner(value.memory, Kind::memory)) return std::nullopt;
         const Memory* memory = value.memory;
-        if (memory->bytes == 0) return std::nullopt;  // an image, or no buffer to be shared
+        if (memory->bytes == 0 || !begins_well(*memory)) return std::nullopt;  // an image, or not for all devices
         const std::shared_ptr<Share>& share = share_of(*memory);
         if (!share) return std::nullopt;
         out.away |= share->away;
@@ -669,26 +748,6 @@ std::uint64_t mark_of(const Kernel& kernel, cl_uint dimensions, const size_t* gl
   return out | 1;
 }
 
-// While nothing is known of launches alike, few of them are under way: what the first ones show is for the others.
-void know_more_first(Strand& strand, Woven& kernel, const std::vector<std::int64_t>& shape) {
-  constexpr int known = 16;
-  constexpr std::size_t few = 2;
-  {
-    std::lock_guard hold(kernel.mutex);
-    const auto at = kernel.verdicts.find(shape);
-    if (at != kernel.verdicts.end() && at->second.noted >= known) return;
-  }
-  const auto same = [&](const Strand::Submitted& one) { return one.kernel.get() == &kernel && one.shape == shape; };
-  std::shared_ptr<engine::Launch> oldest;
-  strand.line.drain();
-  {
-    std::lock_guard hold(strand.mutex);
-    if (std::count_if(strand.launches.begin(), strand.launches.end(), same) < static_cast<std::ptrdiff_t>(few)) return;
-    oldest = std::find_if(strand.launches.begin(), strand.launches.end(), same)->launch;
-  }
-  wait_through(strand, oldest.get());
-}
-
 void prepare(Loom& loom, const Queue& queue, const Kernel& kernel) {
   std::string options;
   {
@@ -702,22 +761,29 @@ void prepare(Loom& loom, const Queue& queue, const Kernel& kernel) {
 }
 
 // Why a launch is not for the engine; empty: it is.
-std::string_view why_direct(const Queue& queue, const Kernel& kernel, const Asked& what, const size_t* local) {
+std::string_view why_direct(const Queue& queue, const Kernel& kernel, const Asked& what, const size_t* local,
+                            bool can_be_timed, bool& timed) {
   Loom& loom = *queue.context->loom;
   Woven& known = *kernel.woven;
-  if (!loom.always && !may_gain(loom, what)) return "small";
-  if (known.state == Woven::State::unknown) {
-    // A program that launches it once has nothing from builds for others.
-    if (!loom.always && ++known.seen < 2) return "its first launch";
-    prepare(loom, queue, kernel);
+  if (!loom.always) {
+    if (!may_gain(loom, what)) return "small";
+    std::lock_guard hold(known.mutex);
+    if (known.verdicts.size() > 1000) known.verdicts.clear();  // it is never launched twice alike
+    Woven::Verdict& verdict = known.verdicts[what.shape];
+    if (verdict.direct) return "sharing gains nothing";
+    // The first may have to be compiled, so the second shows what it takes. Only then something is built for others.
+    if (!verdict.timed) {
+      verdict.seen += can_be_timed;
+      timed = verdict.seen >= 2 && can_be_timed;
+      return timed ? "its time was taken" : "its first launches";
+    }
   }
+  if (known.state == Woven::State::unknown) prepare(loom, queue, kernel);
   if (known.state == Woven::State::unfit) return known.why;
   if (known.state != Woven::State::ready) return "it was still being prepared for others";
   if (!takes_groups(queue, known, local, what.request)) return "groups that not all devices take";
   if (known.kernel->cut_by() == engine::CutBy::nothing && !loom.always) return known.kernel->why_not();
-  std::lock_guard hold(known.mutex);
-  const auto at = known.verdicts.find(what.shape);
-  return at != known.verdicts.end() && at->second.direct ? "sharing gains nothing" : "";
+  return "";
 }
 
 bool all_home(Loom& loom, const Asked& what) {
@@ -732,7 +798,8 @@ bool woven(const Queue& queue) { return queue.context->loom && !queue.context->u
 }  // namespace
 
 std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensions, const size_t* offset,
-                                   const size_t* global, const size_t* local, const Waits& waits) {
+                                   const size_t* global, const size_t* local, const Waits& waits,
+                                   std::optional<Timing>& timing) {
   const auto leave = [&](std::string_view why) {
     if (observing()) observe_direct(queue.device, kernel.name, why);
     return std::optional<cl_int>();
@@ -749,25 +816,26 @@ std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensi
     return leave("sharing gains nothing");
   std::optional<Asked> what = asked(kernel, dimensions, offset, global, local);
   if (!what) return leave("an argument cannot be shared");
-  bool stays = false;
-  if (const std::string_view why = why_direct(queue, kernel, *what, local); !why.empty()) {
+  bool timed = false;
+  if (const std::string_view why = why_direct(queue, kernel, *what, local, waits.count == 0, timed); !why.empty()) {
+    if (timed) timing = Timing{known, what->shape, mark};
     // What is at home anyway is the direct path's.
     if (known->state != Woven::State::ready || !takes_groups(queue, *known, local, what->request) ||
         all_home(loom, *what))
       return leave(why);
-    stays = true;
+    timing.reset();
   }
   for (const Memory* memory : what->memories) {
     if (!can_take(queue, *share_of(*memory))) return leave("another queue uses its buffers");
   }
   Strand& strand = strand_of(queue);
-  if (!loom.always && !stays) know_more_first(strand, *known, what->shape);
   Views views;
   for (const auto& [i, memory] : what->views) views.emplace_back(i, Ref<Memory>(*const_cast<Memory*>(memory)));
   what->request.kernel = known->kernel;
-  return begin(queue, waits, CL_COMMAND_NDRANGE_KERNEL, false, true,
-               [&queue, &strand, known, views, mark, name = kernel.name, shape = what->shape,
-                request = what->request](Ours& ours) mutable {
+  return begin(queue, waits, CL_COMMAND_NDRANGE_KERNEL, false,
+               [&queue, &strand, known, views, mark, told = waits.event != nullptr, name = kernel.name,
+                shape = what->shape, request = what->request](const std::shared_ptr<Ours>& its) mutable {
+                 Ours& ours = *its;
                  ours.submitted = now();
                  std::unique_lock turn(queue.context->turns);
                  wait_for_copies(turn, views);
@@ -779,16 +847,26 @@ std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensi
                  const auto launch = strand.loom.engine.submit(std::move(request));
                  turn.unlock();
                  {
-                   std::lock_guard both(strand.mutex);
-                   strand.launches.push_back({launch, known, shape, mark, name});
-                 }
-                 {
                    std::lock_guard both(ours.mutex);
                    ours.launch = launch;
-                   ours.changed.notify_all();
                  }
+                 {
+                   std::lock_guard both(strand.mutex);
+                   strand.launches.push_back({launch, known, shape, mark, name, its, told});
+                 }
+                 ours.changed.notify_all();
                  prune(strand);
                });
+}
+
+void note_time(const Queue& queue, const Timing& timing, Nanoseconds time) {
+  const Loom& loom = *queue.context->loom;
+  // Less than what waking others takes, or where others have to be brought bytes, that.
+  const Nanoseconds shortest = loom.own_memory ? loom.engine.shortest_shared() : std::chrono::microseconds(200);
+  std::lock_guard hold(timing.kernel->mutex);
+  Woven::Verdict& verdict = timing.kernel->verdicts[timing.shape];
+  verdict.timed = true;
+  if (time < shortest) decide_direct(*timing.kernel, verdict, timing.mark);
 }
 
 namespace {
@@ -809,26 +887,32 @@ std::optional<cl_int> weave_copy(Queue& queue, Memory& memory, size_t offset, si
                     (loom.always || loom.copied.fetch_add(size, std::memory_order_relaxed) >= worth_locking);
   if ((!share->away && !much) || !can_take(queue, *share)) return std::nullopt;
   const bool out = kind == Work::Kind::out;
-  return begin(
-      queue, waits, out ? CL_COMMAND_READ_BUFFER : CL_COMMAND_WRITE_BUFFER, true, !share->away || is_in_order(queue),
-      [&loom, &queue, kind, size, at = memory.begin + offset, hold = Ref<Memory>(memory), share, copy](Ours& ours) {
-        const Nanoseconds from = ours.submitted = now();
-        {
-          std::lock_guard turn(queue.context->turns);
-          take_away(queue, *hold, *share);
-          ++share->copies;
-        }
-        const core::Status status = copy(loom.engine, share->memory, at);
-        {
-          std::lock_guard turn(queue.context->turns);
-          --share->copies;
-          share->copied.notify_all();
-        }
-        if (!status) core::log(core::LogLevel::warn, status.failure().what);
-        const Nanoseconds to = now();
-        observe_copy(kind, size, to - from);
-        end(ours, status ? CL_COMPLETE : code_of(status.failure()), from, to);
-      });
+  return begin(queue, waits, out ? CL_COMMAND_READ_BUFFER : CL_COMMAND_WRITE_BUFFER, true,
+               [&loom, &queue, kind, size, at = memory.begin + offset, hold = Ref<Memory>(memory), share,
+                copy](const std::shared_ptr<Ours>& ours) {
+                 ours->submitted = now();
+                 {
+                   std::lock_guard turn(queue.context->turns);
+                   take_away(queue, *hold, *share);
+                   ++share->copies;
+                 }
+                 const std::shared_ptr<void> copying(nullptr, [&](void*) {
+                   std::lock_guard turn(queue.context->turns);
+                   --share->copies;
+                   share->copied.notify_all();
+                 });
+                 loom.engine.wait_for_users(*share->memory, kind == Work::Kind::in);
+                 const Nanoseconds from = now();
+                 const core::Status status = copy(loom.engine, share->memory, at);
+                 if (!status) {
+                   core::log(core::LogLevel::warn, status.failure().what);
+                   throw Error{code_of(status.failure())};
+                 }
+                 const Nanoseconds to = now();
+                 observe_copy(kind, size, to - from);
+                 if (is_in_order(queue)) wait_through(strand_of(queue), nullptr);  // over with it are those before it
+                 end(*ours, CL_COMPLETE, from, to);
+               });
 }
 
 }  // namespace

@@ -56,8 +56,9 @@ struct Loom {
 
 // The loom for contexts on the virtual device; null where the direct path is all there is to gain.
 Loom* loom();
-// The process ends: nothing is built any more, and launches may end.
-void stop_weaving();
+// The process ends: nothing is built any more; and launches may end.
+void stop_building();
+void finish_weaving();
 
 // A buffer that the direct path and the engine use in turn.
 struct Share {
@@ -76,13 +77,12 @@ struct Share {
 struct Woven {
   enum class State { unknown, coming, ready, unfit };
   std::atomic<State> state{State::unknown};
-  std::atomic<int> seen{0};                // launches that might gain
   std::shared_ptr<engine::Kernel> kernel;  // where it is ready
   std::mutex mutex;
   struct Verdict {
-    int alone = 0;  // launches in a row that the primary device ran by itself
-    int brief = 0;  // and too soon for anybody to help it
-    int noted = 0;
+    int seen = 0;        // launches before its time was taken
+    bool timed = false;  // that was long enough for others to help
+    int alone = 0;       // launches in a row that the engine left to the primary device
     bool direct = false;
   };
   std::map<std::vector<std::int64_t>, Verdict> verdicts;  // by what launches depend on
@@ -118,20 +118,34 @@ struct Strand {
     std::vector<std::int64_t> shape;
     std::uint64_t mark;  // of the shape
     std::string name;
+    std::shared_ptr<Ours> ours;
+    bool told;  // the program has an event, and is told of failures by that
   };
-  std::deque<Submitted> launches;  // not known to be over
-  std::atomic<bool> busy{false};   // something may be left of both
+  std::deque<Submitted> launches;           // not known to be over
+  std::atomic<bool> busy{false};            // something may be left of both
+  std::atomic<cl_int> failure{CL_SUCCESS};  // of a command without an event: for the next call that waits
 };
 
 // Waits for all that the queue was given.
 cl_int finish_all(Queue& queue);
-// Before a direct command: what the queue has given to the engine is done, and so is what it waits for. False where
-// that failed.
-bool settle(Queue& queue, cl_uint count, const cl_event* events);
+// Waits for what all queues have given to the engine.
+void finish_strands(Context& context);
+// Before a direct command: what the queue has given to the engine is done, and so is what it waits for. Throws where
+// the former failed, and returns the code of the latter.
+cl_int settle(Queue& queue, cl_uint count, const cl_event* events);
+
+// A direct launch whose time, by itself, tells whether others could help.
+struct Timing {
+  std::shared_ptr<Woven> kernel;
+  std::vector<std::int64_t> shape;
+  std::uint64_t mark;
+};
+void note_time(const Queue& queue, const Timing& timing, core::Nanoseconds time);
 
 // Nothing: the direct path takes it.
 std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensions, const size_t* offset,
-                                   const size_t* global, const size_t* local, const Waits& waits);
+                                   const size_t* global, const size_t* local, const Waits& waits,
+                                   std::optional<Timing>& timing);
 std::optional<cl_int> weave_write(Queue& queue, Memory& memory, size_t offset, size_t size, const void* from,
                                   const Waits& waits);
 std::optional<cl_int> weave_read(Queue& queue, Memory& memory, size_t offset, size_t size, void* to,
@@ -142,6 +156,7 @@ cl_int status_of(Event& event);
 
 // Buffers of contexts that have a loom.
 void share_buffer(Memory& memory, cl_mem_flags flags, std::size_t size, engine::HostBlock storage);
+void let_go(const Memory& memory);            // the program has; launches that use it are told to be over when they are
 void mapped(const Memory& memory, int more);  // by the program: it stays at home meanwhile
 std::shared_ptr<Woven> woven_kernel(Program& program, const std::string& name);
 
