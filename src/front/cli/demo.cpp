@@ -224,8 +224,7 @@ void add_demo_command(CLI::App& app, const Environment& environment) {
     const MeasuredFacts facts = facts_of_all(machine, environment.settings);
     std::cout << device_table(machine, facts) << "\n";
     if (demonstrate(*choice, machine, facts, environment.settings) > 0) environment.exit_code = 1;
-    if (choice->workloads.empty() && run_examples(environment.settings, environment.lookup) > 0)
-      environment.exit_code = 1;
+    if (choice->workloads.empty() && run_examples(machine) > 0) environment.exit_code = 1;
   });
 }
 

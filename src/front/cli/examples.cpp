@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "core/median.hpp"
-#include "device/chosen.hpp"
 #include "front/cli/commands.hpp"
 
 namespace heddle::front::cli {
@@ -38,19 +37,20 @@ Told run(const std::string& command) {
 
 }  // namespace
 
-int run_examples(const core::Settings& settings, const core::Lookup& environment) {
+int run_examples(const device::Machine& machine) {
   const fs::path self = fs::read_symlink("/proc/self/exe"), programs = self.parent_path().parent_path() / "programs";
-  const device::Choice choice = device::choose_devices(settings, environment);
-  if (choice.devices.empty() || !fs::exists(programs / "filters")) return 0;  // not installed with the program
-  const device::Chosen& primary = device::primary_of(choice.devices);
+  if (!fs::exists(programs / "filters")) return 0;  // not installed with the program
+  const device::Info* primary = &machine.devices[0]->info();
+  for (const auto& device : machine.devices) {
+    if (device::comes_before(device->info(), *primary)) primary = &device->info();
+  }
   // Where several drivers are installed, a program takes any of them; here, the one that Heddle would.
   std::string folder = (fs::temp_directory_path() / "heddle-driver-XXXXXX").string();
   if (!mkdtemp(folder.data())) return 0;
-  std::ofstream(folder + "/only.icd") << primary.platform.library << "\n";
+  std::ofstream(folder + "/only.icd") << primary->library << "\n";
   const std::string alone = fmt::format("OCL_ICD_VENDORS='{}/' ", folder),
                     with = fmt::format("'{}' run ", self.string());
-  std::cout << fmt::format("\nUnchanged programs on the driver of {} alone, and by `heddle run`, ms:\n",
-                           primary.info.id);
+  std::cout << fmt::format("\nUnchanged programs on the driver of {} alone, and by `heddle run`, ms:\n", primary->id);
   int wrong = 0;
   for (const char* words : {"filters 1024 1024 20", "solver 512 200", "options 1048576 20"}) {
     const std::string program = fmt::format("'{}'/{}", programs.string(), words);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 
 #include "front/icd/objects.hpp"
 #include "front/icd/observe.hpp"
@@ -46,8 +47,8 @@ struct Waits {
   const cl_event* events;
   cl_event* event;
   cl_bool blocking = CL_FALSE;
-  std::array<const Memory*, 2> uses{};                 // what the command uses
-  const std::vector<const Memory*>* others = nullptr;  // where that are more
+  std::array<const Memory*, 2> uses{};      // what the command uses
+  std::span<const Memory* const> others{};  // where that are more
 };
 
 // A direct command of a queue that has a loom, from before it to when the inner driver has it: what it must come after

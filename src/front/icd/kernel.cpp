@@ -1,5 +1,6 @@
 // Kernels: their arguments, queries and launches.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -96,13 +97,28 @@ void keep(Kernel::Value& to, Takes what, size_t size, const void* value, const v
 }
 
 // What a launch uses, of which the engine may have some.
-std::vector<const Memory*> memories_of(const Kernel& kernel) {
-  std::vector<const Memory*> out;
-  for (const Kernel::Value& value : kernel.values) {
-    if (value.memory && live_inner(value.memory, Kind::memory)) out.push_back(value.memory);
+class MemoriesOf {
+ public:
+  explicit MemoriesOf(const Kernel& kernel) {
+    const Memory** to = few_.data();
+    if (kernel.values.size() > few_.size()) {
+      many_.resize(kernel.values.size());
+      to = many_.data();
+    }
+    std::size_t count = 0;
+    for (const Kernel::Value& value : kernel.values) {
+      if (value.memory && live_inner(value.memory, Kind::memory)) to[count++] = value.memory;
+    }
+    all = {to, count};
   }
-  return out;
-}
+  MemoriesOf(const MemoriesOf&) = delete;
+
+  std::span<const Memory* const> all;
+
+ private:
+  std::array<const Memory*, 16> few_;
+  std::vector<const Memory*> many_;
+};
 
 // The inner device that a query about a kernel is for; null stays null, which is right where there is only one.
 cl_device_id inner_device(const Kernel& kernel, cl_device_id device) {
@@ -271,8 +287,8 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kern
     if (!queue.context->loom)
       return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, waits, kernel.inner,
                                                      dimensions, offset, global, local);
-    const std::vector<const Memory*> memories = memories_of(kernel);
-    waits.others = &memories;
+    const MemoriesOf memories(kernel);
+    waits.others = memories.all;
     std::optional<Timing> timing;
     if (const auto code = weave_launch(queue, kernel, dimensions, offset, global, local, waits, timing)) return *code;
     if (timing) finish_all(queue);
@@ -290,9 +306,9 @@ cl_int CL_API_CALL clEnqueueTask(cl_command_queue queue_handle, cl_kernel handle
     Queue& queue = valid(queue_handle);
     const Kernel& kernel = valid(handle);
     if (&*kernel.program->context != &*queue.context) throw Error{CL_INVALID_CONTEXT};
-    const std::vector<const Memory*> memories = memories_of(kernel);
+    const MemoriesOf memories(kernel);
     return enqueue<&Slots::clEnqueueTask>(queue, {Work::Kind::kernel, kernel.name},
-                                          {.count = count, .events = events, .event = event, .others = &memories},
+                                          {.count = count, .events = events, .event = event, .others = memories.all},
                                           kernel.inner);
   });
 }
@@ -312,7 +328,7 @@ cl_int CL_API_CALL clEnqueueNativeKernel(cl_command_queue queue_handle, void(CL_
     }
     const cl_mem* inner_list = memories ? inner.data() : nullptr;
     return enqueue<&Slots::clEnqueueNativeKernel>(queue, {Work::Kind::kernel, "native kernel"},
-                                                  {.count = count, .events = events, .event = event, .others = &used},
+                                                  {.count = count, .events = events, .event = event, .others = used},
                                                   function, args, size, memories, inner_list, places);
   });
 }

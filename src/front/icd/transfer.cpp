@@ -262,7 +262,7 @@ cl_int CL_API_CALL clEnqueueMigrateMemObjects(cl_command_queue queue_handle, cl_
       inner.push_back(used.back()->inner);
     }
     return enqueue<&Slots::clEnqueueMigrateMemObjects>(
-        queue, nothing, {.count = count, .events = events, .event = event, .others = &used}, memories, inner.data(),
+        queue, nothing, {.count = count, .events = events, .event = event, .others = used}, memories, inner.data(),
         flags);
   });
 }

@@ -310,8 +310,8 @@ void Direct::begin(const Waits& waits) {
     for (const Memory* memory : waits.uses) {
       if (Share* share = memory ? share_of(*memory).get() : nullptr) act(*share);
     }
-    for (std::size_t i = 0; waits.others && i < waits.others->size(); ++i) {
-      if (Share* share = (*waits.others)[i] ? share_of(*(*waits.others)[i]).get() : nullptr) act(*share);
+    for (const Memory* memory : waits.others) {
+      if (Share* share = memory ? share_of(*memory).get() : nullptr) act(*share);
     }
   };
   for (;;) {
@@ -364,9 +364,13 @@ void share_buffer(Memory& memory, cl_mem_flags flags, std::size_t size, engine::
 
 namespace {
 
+void remember_direct(Woven& kernel, std::uint64_t mark) {
+  kernel.direct[kernel.directs++ % kernel.direct.size()] = mark;
+}
+
 // Under the kernel's lock.
 void decide_direct(Woven& kernel, Woven::Verdict& verdict, std::uint64_t mark) {
-  if (!std::exchange(verdict.direct, true)) kernel.direct[kernel.directs++ % kernel.direct.size()] = mark;
+  if (!std::exchange(verdict.direct, true)) remember_direct(kernel, mark);
 }
 
 // Launches that are over tell what they were like.
@@ -762,11 +766,14 @@ void prepare(Loom& loom, const Queue& queue, const Kernel& kernel) {
 
 // Why a launch is not for the engine; empty: it is.
 std::string_view why_direct(const Queue& queue, const Kernel& kernel, const Asked& what, const size_t* local,
-                            bool can_be_timed, bool& timed) {
+                            std::uint64_t mark, bool can_be_timed, bool& timed) {
   Loom& loom = *queue.context->loom;
   Woven& known = *kernel.woven;
   if (!loom.always) {
-    if (!may_gain(loom, what)) return "small";
+    if (!may_gain(loom, what)) {
+      remember_direct(known, mark);
+      return "small";
+    }
     std::lock_guard hold(known.mutex);
     if (known.verdicts.size() > 1000) known.verdicts.clear();  // it is never launched twice alike
     Woven::Verdict& verdict = known.verdicts[what.shape];
@@ -812,12 +819,13 @@ std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensi
   const std::uint64_t mark = mark_of(kernel, dimensions, global, local);
   const auto is_away = [](const Memory* memory) { return share_of(*memory) && share_of(*memory)->away; };
   if (std::find(known->direct.begin(), known->direct.end(), mark) != known->direct.end() &&
-      std::none_of(waits.others->begin(), waits.others->end(), is_away))
+      std::none_of(waits.others.begin(), waits.others.end(), is_away))
     return leave("sharing gains nothing");
   std::optional<Asked> what = asked(kernel, dimensions, offset, global, local);
   if (!what) return leave("an argument cannot be shared");
   bool timed = false;
-  if (const std::string_view why = why_direct(queue, kernel, *what, local, waits.count == 0, timed); !why.empty()) {
+  if (const std::string_view why = why_direct(queue, kernel, *what, local, mark, waits.count == 0, timed);
+      !why.empty()) {
     if (timed) timing = Timing{known, what->shape, mark};
     // What is at home anyway is the direct path's.
     if (known->state != Woven::State::ready || !takes_groups(queue, *known, local, what->request) ||

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Programs print the same and end the same on Heddle as on the driver below it.
-# compare_test.sh HEDDLE FOLDER_OF_PROGRAMS own|others|long [SETTING=VALUE...]
+# compare_test.sh HEDDLE FOLDER_OF_PROGRAMS own|few|others|long [SETTING=VALUE...]
 #   own     our programs in C and Python, the examples
+#   few     some of the others
 #   others  clinfo, clpeak and CLBlast's tests, those that take seconds
 #   long    those that take minutes
 set -u
@@ -72,7 +73,7 @@ clblast() { same of_clblast "clblast_test_$1" -platform 0 -device 0; }
 
 case $which in
   own)
-    for program in buffers events queues programs svm contexts threads; do right "$programs/$program"; done
+    for program in buffers events queues programs svm contexts threads turns; do right "$programs/$program"; done
     # PoCL's sub-devices have no images.
     case ${HEDDLE_DEVICES:-} in cpu/*) passes_itself "$programs/images" ;; *) right "$programs/images" ;; esac
     right /usr/bin/python3 "$here/driver.py"
@@ -92,6 +93,7 @@ case $which in
     HEDDLE_SHOW=all right "$programs/queues"
     unset HEDDLE_APART
     for devices in cpu cpu/2; do HEDDLE_SHOW=all HEDDLE_DEVICES=$devices passes_itself "$programs/devices"; done ;;
+  few) for test in xaxpy xdot xger xomatcopy; do clblast $test; done ;;
   others)
     case ${HEDDLE_DEVICES:-} in  # PoCL's sub-devices have no images
       cpu/*) same of_clinfo_without_images clinfo ;;

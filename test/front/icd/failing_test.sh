@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A driver below fails in the middle: programs end with the right result or with the code of an OpenCL error, and soon.
-# failing_test.sh HEDDLE FOLDER_OF_PROGRAMS FAULTY_DRIVER
+# failing_test.sh HEDDLE FOLDER_OF_PROGRAMS FAULTY_DRIVER [NUMBERS_OF_CALLS]
 set -u
-heddle=$1 programs=$2 faulty=$3
+heddle=$1 programs=$2 faulty=$3 numbers=${4:-1 3 8}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset "${!HEDDLE@}"
@@ -14,7 +14,7 @@ for apart in '' cpu.0 cpu.1; do
   export HEDDLE_APART=$apart
   for fault in 'launch -5' 'launch -4' 'launch late -5' 'launch -2' 'write -5' 'write late -5' 'read -5' 'read late -5' 'buffer -4' 'queue -6' 'build -11'; do
     read -r call how <<<"$fault"
-    for number in 1 2 3 5 8 13 21; do
+    for number in $numbers; do
       for program in 'options 300000 4' 'filters 700 500 3' 'solver 64 20'; do
         export FAULTY_SCRIPT="$call $number $how"
         timeout 60 "$heddle" run "$programs"/$program >"$work/out" 2>&1

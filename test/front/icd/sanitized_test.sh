@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Our programs on Heddle's driver, both built with a sanitizer: no report may have a frame of ours. What the driver below does on its
 # own (it is not built with the sanitizer) is not the matter here: PoCL 3.1 leaks programs and orders its locks differently in places.
-# sanitized_test.sh HEDDLE FOLDER_OF_PROGRAMS
+# sanitized_test.sh HEDDLE FOLDER_OF_PROGRAMS SANITIZERS
 set -u
-heddle=$1 programs=$2
+heddle=$1 programs=$2 sanitizers=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_DATA_HOME=$work/data
-unset HEDDLE HEDDLE_DEVICES HEDDLE_LOG HEDDLE_TRACE HEDDLE_SHOW HEDDLE_REPORT
+unset "${!HEDDLE@}"
 failures=0
 
 # run NAME COMMAND...: reports go to files that begin with NAME.
@@ -47,5 +47,11 @@ ASAN_OPTIONS_MORE=:detect_leaks=0 clean "$programs/images"
 for program in buffers devices events queues svm contexts threads forked heat; do clean "$programs/$program"; done
 HEDDLE_REPORT=on HEDDLE_TRACE=$work/trace.json clean "$programs/threads"
 for ((i = 0; i < 5; ++i)); do clean "$programs/exit_in_flight" main; done
+# With launches shared; the engine and its devices are there until the process ends.
+export HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=always ASAN_OPTIONS_MORE=:detect_leaks=0
+for apart in '' cpu.0; do
+  [[ $sanitizers == *address* ]] || break
+  for program in buffers events queues threads "soak 11 3 2" "soak 12 3 1" "soak 13 2 3"; do HEDDLE_APART=$apart clean "$programs"/$program; done
+done
 [ $failures = 0 ] && echo "no report with a frame of ours"
 exit $failures
