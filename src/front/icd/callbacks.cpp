@@ -12,7 +12,7 @@
 
 #include <signal.h>
 
-#include "front/icd/weave.hpp"
+#include "front/icd/strand.hpp"
 
 namespace heddle::front::icd {
 

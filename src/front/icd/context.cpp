@@ -6,7 +6,7 @@
 #include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/runtime.hpp"
-#include "front/icd/weave.hpp"
+#include "front/icd/strand.hpp"
 
 namespace heddle::front::icd {
 

@@ -7,6 +7,7 @@
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/runtime.hpp"
+#include "front/icd/strand.hpp"
 #include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {

@@ -6,7 +6,8 @@
 #include "core/log.hpp"
 #include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
-#include "front/icd/weave.hpp"
+#include "front/icd/strand.hpp"
+#include "front/icd/turns.hpp"
 
 namespace heddle::front::icd {
 

@@ -13,7 +13,7 @@
 
 namespace heddle::front::icd {
 
-// What the engine knows of them (weave.hpp).
+// What the engine knows of them (loom.hpp, strand.hpp, turns.hpp).
 struct Loom;
 struct Ours;
 struct Queue;

@@ -2,7 +2,7 @@
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/runtime.hpp"
-#include "front/icd/weave.hpp"
+#include "front/icd/strand.hpp"
 
 namespace heddle::front::icd {
 

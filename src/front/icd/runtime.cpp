@@ -17,8 +17,8 @@
 #include "core/errors.hpp"
 #include "core/log.hpp"
 #include "front/icd/callbacks.hpp"
+#include "front/icd/loom.hpp"
 #include "front/icd/observe.hpp"
-#include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {
 

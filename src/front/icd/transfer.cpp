@@ -3,6 +3,7 @@
 
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/turns.hpp"
 #include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {
