@@ -287,6 +287,8 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   return probe(*next);
 }
 
+std::int64_t between_of(const Selection& s) { return s.alike ? 0 : s.between; }
+
 bool to_be_repeated(const Selection& s, const Probe& probe) {
   return same_parts(s) && !s.believed && !probe.look && !probe.whole;
 }

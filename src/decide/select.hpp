@@ -101,6 +101,9 @@ Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double s
 // What to run next; nothing where the winner is known. `points` are those of the launch, which has a number.
 std::optional<Probe> next_probe(const Selection& selection, std::int64_t points, std::uint64_t launch = 0);
 
+// Points that others should compute between two probes now: none where each rival has parts of its own.
+std::int64_t between_of(const Selection& selection);
+
 // Whether other rivals will compute the part of this probe, too, if all goes well.
 bool to_be_repeated(const Selection& selection, const Probe& probe);
 

@@ -114,7 +114,8 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
 bool goes_on(const State& s, const Member& member) {
   const Selection& selection = *member.selection;
   if (selection.mode == Mode::swap && !selection.whole) return false;
-  const bool fine = selection.between > 0 || selection.length / selection.units / 8 >= core::volume(selection.together);
+  const bool fine =
+      between_of(selection) > 0 || selection.length / selection.units / 8 >= core::volume(selection.together);
   return s.meanwhile || selection.whole || (selection.looked && fine && member.queued.size() == 1);
 }
 
@@ -126,7 +127,7 @@ std::int64_t part_between(const State& s, const Selection& selection) {
   // In whole rounds of all units, if those are not a good part of the launch.
   std::int64_t round = std::min(core::volume(selection.together), std::int64_t{1} << 40) * selection.units;
   if (16 * round > s.space.volume()) round = 1;
-  return (std::max(4 * reach, selection.between) + round - 1) / round * round;
+  return (std::max(4 * reach, between_of(selection)) + round - 1) / round * round;
 }
 
 // Parts of the launch that show which variant is best, for those of the devices that do not know.
@@ -324,7 +325,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
     // Where nothing is known of the beginning yet, others wait with it: data may be sorted, and most of the work there.
     const Selection* open = member.selection && !member.selection->winner ? member.selection : nullptr;
     const auto take = [&](std::size_t v) {
-      if (open && open->between > 0 && !open->believed) return left.carve(s.footprints[v], s.space, points, 0.45);
+      if (open && between_of(*open) > 0 && !open->believed) return left.carve(s.footprints[v], s.space, points, 0.45);
       return left.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
     };
     auto box = take(variant);

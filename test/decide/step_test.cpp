@@ -251,6 +251,8 @@ TEST(Step, WhoComparesVariantsMayComputeMeanwhile) {
   EXPECT_TRUE(step(s).empty());
   selection.between = 500;  // but something must be between two who compute the same part, and not from the beginning
   EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(4500, 5000), "task of its device", 0, {}}}));
+  selection.alike = true;  // each has parts of its own again
+  EXPECT_TRUE(step(s).empty());
 }
 
 // What a part changes is copied before, so nothing else may be on its way; where launches are compared, nothing is.
