@@ -31,9 +31,9 @@ struct Options {
   // Lets time pass until something ends; false where nothing will. Given for fake devices: the engine then has no
   // threads of its own, and moves when somebody waits.
   std::function<bool()> advance;
-  // No slice takes longer than this, or twenty times what it is expected to take; one of which nothing is known may
-  // take sixty times as long.
-  Nanoseconds hang_limit = std::chrono::seconds(10);
+  // No slice takes longer than this, or twenty times what launches alike have taken; and one of which nothing is known
+  // no longer than `patience`, or in the host's memory, where nobody else could go on, a day.
+  Nanoseconds hang_limit = std::chrono::seconds(10), patience = std::chrono::hours(1);
   Nanoseconds shortest_probe = std::chrono::microseconds(200);  // of a variant: less is mostly the cost of a launch
   Nanoseconds shortest_slice = std::chrono::microseconds(500);  // of those that end a launch on several devices
   std::vector<Link> links;                                      // per device; a device without takes part where all do
@@ -109,6 +109,7 @@ class Engine {
     std::unique_ptr<device::Queue> bringing;   // the same in the other direction
     std::unique_ptr<Ring> ring;
     Nanoseconds least = Nanoseconds::max();  // that a probe took
+    Nanoseconds awake{0};                    // since when somebody has looked whether it hangs, without a pause
     int failures = 0;
     bool aside = false;
     bool gone = false;  // lost, or it hangs: not even its memory can be read

@@ -158,6 +158,7 @@ std::shared_ptr<const Shape> Kernel::shape(const core::Grid& grid, const std::ve
   }
   made->whole = touches(*made, all);
   made->variables = variables_of(*made, facts_);
+  made->rates.resize(built.size());
   made->one_space = std::any_of(made->whole.begin(), made->whole.end(),
                                 [](const Touch& t) { return !t.written.empty() && !t.exact; });
   shapes_.insert(shapes_.begin(), std::move(made));

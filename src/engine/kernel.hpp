@@ -94,6 +94,8 @@ struct Shape {
   mutable std::optional<Cuts> cuts;
   mutable decide::Experience experience;  // of devices in different memories
   mutable bool recalled = false;          // what the store knows of that
+  // Points per second of late, per member, with everything: for who wonders whether something hangs; 0: nothing ran.
+  mutable std::vector<double> rates;
 };
 
 class Kernel {

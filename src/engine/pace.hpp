@@ -12,8 +12,6 @@ class Pace {
  public:
   bool known() const { return !seen_.empty(); }
   std::size_t count() const { return seen_.size(); }
-  // Points per second of late, with everything: for who wonders whether something hangs; 0: nothing ran.
-  double rate = 0;
   void add(predict::Observation observation);
   predict::Curve at(std::span<const double> variables) const;  // of a known one
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/answers.hpp"
 #include "engine/engine.hpp"
 #include "engine/thread.hpp"
 
@@ -36,6 +37,10 @@ void Engine::work() {
       if (drain()) quiet = Nanoseconds{0};
       run_held();
       if (const auto now = std::chrono::steady_clock::now(); now - looked >= shortest) {
+        // Whoever was stopped, as with Ctrl-Z, has seen nothing end meanwhile.
+        if (now - looked > std::chrono::seconds(1)) {
+          for (Member& member : members_) member.awake = member.device->now();
+        }
         looked = now;
         look_for_untold();
         look_for_hangs();
@@ -111,8 +116,13 @@ void Engine::run_held() {
 }
 
 Nanoseconds Engine::limit_of(const Slice& slice) const {
-  const double rate = pace_of(slice.launch->ways[slice.way], slice.member).rate;
-  if (rate == 0) return 60 * options_.hang_limit;
+  // Only launches alike tell, and not where loops depend on data: a program may warm up with one step of a thousand.
+  const Way& way = slice.launch->ways[slice.way];
+  const bool alike = way.shape && way.kernel->facts() && core::uniform_work(*way.kernel->facts());
+  const double rate = alike ? way.shape->rates[slice.member] : 0;
+  // What must have written to the host's memory cannot be computed again: waiting is all that may help.
+  const bool on_host = members_[slice.member].device->info().space == host_memory;
+  if (rate == 0) return (on_host ? 24 : 1) * options_.patience;
   const double expected = static_cast<double>(slice.box.volume()) / rate;
   return std::max(options_.hang_limit, Nanoseconds(static_cast<std::int64_t>(std::min(20e9 * expected, 1e18))));
 }
@@ -161,7 +171,7 @@ void Engine::look_for_hangs() {
     if (at_work.empty()) continue;
     Nanoseconds since = Nanoseconds::max(), limit{0};
     for (const auto& slice : at_work) since = std::min(since, slice->begin), limit = std::max(limit, limit_of(*slice));
-    for (const Member::Lane& lane : members_[m].lanes) since = std::max(since, lane.last_end);
+    for (const Member::Lane& lane : members_[m].lanes) since = std::max({since, lane.last_end, members_[m].awake});
     const Nanoseconds now = members_[m].device->now();
     if (now - since > limit && !watch_all(m)) {
       for (const auto& slice : at_work) hang(slice);
@@ -169,7 +179,7 @@ void Engine::look_for_hangs() {
     }
     // Whatever ends beside it: in all that time, it should have.
     for (const auto& slice : at_work) {
-      if (now - slice->begin > limit_of(*slice) + 60 * options_.hang_limit) hang(slice);
+      if (now - std::max(slice->begin, members_[m].awake) > limit_of(*slice) + 60 * options_.hang_limit) hang(slice);
     }
   }
   bool given_up = false;

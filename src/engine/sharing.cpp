@@ -123,8 +123,11 @@ void Engine::note_pace(const Slice& slice, Nanoseconds wall) {
   const Way& way = launch.ways[slice.way];
   Pace& pace = pace_of(way, slice.member);
   const auto points = static_cast<double>(slice.box.volume());
-  const double rate = points / std::max(1e-9, core::seconds(wall));
-  pace.rate = pace.rate == 0 ? rate : 0.7 * pace.rate + 0.3 * rate;
+  if (way.shape) {
+    double& of_late = way.shape->rates[slice.member];
+    const double rate = points / std::max(1e-9, core::seconds(wall));
+    of_late = of_late == 0 ? rate : 0.7 * of_late + 0.3 * rate;
+  }
   if (members_.size() == 1 || slice.first || slice.windowed || !way.shape) return;
   // Where copies overlap with computing, only the device's clock tells one from the other; elsewhere it does not count
   // how late the end was noticed.

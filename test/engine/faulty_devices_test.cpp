@@ -207,7 +207,9 @@ Counts run_on_devices(bool faults) {
     place.name += fmt::format("memory {}\n", place.options.memory_limit);
     if (faults) {
       const bool hang = random() % 12 == 0;
-      if (hang) place.options.hang_limit = std::chrono::milliseconds(10);
+      if (hang)
+        place.options.hang_limit = std::chrono::milliseconds(10),
+        place.options.patience = std::chrono::milliseconds(25);
       const std::string script = random_script(random, hang);
       place.name += script;
       machine().script(script);

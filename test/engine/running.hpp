@@ -46,8 +46,10 @@ struct Running {
         std::this_thread::yield();
       }
     });
-    engine.emplace(all,
-                   Options{.analyse = analyse_test_kernel, .hang_limit = hang_limit, .locked_limit = Bytes{64} << 20});
+    engine.emplace(all, Options{.analyse = analyse_test_kernel,
+                                .hang_limit = hang_limit,
+                                .patience = hang_limit,
+                                .locked_limit = Bytes{64} << 20});
   }
 
   device::FakeWorld world;
