@@ -2,6 +2,7 @@
 #include "core/answers.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace heddle::core {
 
@@ -18,11 +19,6 @@ bool writes(const AccessFacts& access) { return access.kind != AccessKind::read;
 bool writes_to(const KernelFacts& facts, int argument) {
   return std::any_of(facts.accesses.begin(), facts.accesses.end(),
                      [&](const AccessFacts& a) { return writes(a) && (a.argument == argument || a.argument == -1); });
-}
-
-// Atomics that add: their sums can be told apart from where they began.
-bool adds(const std::string& operation) {
-  return operation == "add" || operation == "sub" || operation == "inc" || operation == "dec";
 }
 
 // Whether the addresses can be computed again after the kernel ran.
@@ -130,22 +126,49 @@ const char* to_string(Merge merge) {
 Merge merge_of(const BoundKernel& kernel, std::size_t argument, const Box& groups) {
   const KernelFacts& facts = kernel.facts();
   const int number = static_cast<int>(argument);
-  bool written = false, updated = false, read = false, only_adds = true, recomputable = true;
+  bool written = false, updated = false, read = false, recomputable = true;
   for (const AccessFacts& access : facts.accesses) {
     if (access.argument == -1 && writes(access)) return Merge::none;
     if (access.argument == number || access.argument == -1) read |= access.kind == AccessKind::read;
     if (access.argument != number) continue;
     written |= access.kind == AccessKind::write;
     updated |= access.kind == AccessKind::atomic;
-    if (access.kind == AccessKind::atomic)
-      only_adds &= access.commutative && !access.result_used && adds(access.operation);
     if (access.kind == AccessKind::write) recomputable &= can_be_recomputed(facts, access);
   }
   if (!written && !updated) return Merge::nothing;
   if (facts.arguments[argument].space != AddressSpace::global) return Merge::none;  // images, pipes
-  if (updated) return only_adds && !written && !read ? Merge::deltas : Merge::none;
+  if (updated) return !atomic_merge(facts, argument).empty() && !written && !read ? Merge::deltas : Merge::none;
   if (kernel.touched(groups)[argument].written.certainty == Certainty::exact) return Merge::copy;
   return recomputable ? Merge::merge_kernel : Merge::difference;
+}
+
+std::string atomic_merge(const KernelFacts& facts, std::size_t argument) {
+  std::string out;
+  int bytes = 0;
+  for (const AccessFacts& access : facts.accesses) {
+    if (access.kind != AccessKind::atomic || access.argument != static_cast<int>(argument)) continue;
+    const std::string& operation = access.operation;
+    const bool adds = operation == "add" || operation == "sub" || operation == "inc" || operation == "dec";
+    const bool bits = operation == "and" || operation == "or" || operation == "xor";
+    const std::string merge = adds ? "add" : bits ? operation : "";
+    if (merge.empty() || !access.commutative || access.result_used) return "";
+    if (!out.empty() && (out != merge || bytes != access.bytes)) return "";  // a sum of 8 bytes is not two of 4
+    out = merge, bytes = access.bytes;
+  }
+  return out;
+}
+
+std::int64_t store_width(const KernelFacts& facts, std::size_t argument) {
+  std::int64_t out = 0;
+  for (const AccessFacts& access : facts.accesses) {
+    if (!writes(access) || (access.argument != static_cast<int>(argument) && access.argument != -1)) continue;
+    // Atomics are aligned; of others that must be known: a struct of two floats is stored as 8 bytes where 4 divide its
+    // address.
+    const bool atomic = access.kind == AccessKind::atomic;
+    const std::int64_t whole = atomic ? access.bytes : std::gcd(access.bytes, access.alignment);
+    out = std::gcd(out, access.bytes > 0 && (atomic || access.alignment > 0) ? whole : 1);
+  }
+  return out == 0 ? 0 : std::gcd(out, std::int64_t{8});
 }
 
 }  // namespace heddle::core

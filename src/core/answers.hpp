@@ -33,7 +33,7 @@ enum class Merge {
   copy,          // copy each box's bytes: they are known exactly
   merge_kernel,  // run the kernel again for its addresses: they depend on nothing that it writes
   difference,    // compare with a snapshot
-  deltas,        // add up what each memory's copy changed
+  deltas,        // add up what each memory's copy changed; or and, or, xor
   none           // boxes in different memories cannot be merged
 };
 
@@ -42,5 +42,13 @@ const char* to_string(Merge);
 // For one argument and a way of cutting; `groups` is one of the boxes. Whether other arguments are the same memory is
 // for the caller to look into.
 Merge merge_of(const BoundKernel& kernel, std::size_t argument, const Box& groups);
+
+// What atomics do to an argument, where it can be told from what a memory's copy was before and after: "add", "and",
+// "or" or "xor", for all of them; empty: nothing of the kind.
+std::string atomic_merge(const KernelFacts& facts, std::size_t argument);
+
+// Bytes of what must not be torn where an argument is compared with a snapshot: what all accesses that write to it have
+// in common, with their addresses, at most 8. 0: none does.
+std::int64_t store_width(const KernelFacts& facts, std::size_t argument);
 
 }  // namespace heddle::core

@@ -89,6 +89,7 @@ Json write(const AccessFacts& access) {
               {"loops", access.loops},
               {"address", write(access.address)}};
   if (access.padding) out["padding"] = access.padding;
+  if (access.alignment) out["alignment"] = access.alignment;
   if (access.index) out["index"] = write(*access.index);
   for (const Guard& guard : access.guards) {
     Json one = {{"kind", name_of(guard_names, guard.kind)}};
@@ -307,6 +308,8 @@ class Reader {
     require(a.bytes >= 0, "bytes");
     a.padding = json.value("padding", 0);
     require(a.padding >= 0, "padding");
+    a.alignment = json.value("alignment", 0);
+    require(a.alignment >= 0, "alignment");
     if (json.contains("index")) a.index = polynomial(json.at("index"));
     for (const Json& g : json.at("guards")) {
       a.guards.push_back({named<GuardKind>(guard_names, g.at("kind")),

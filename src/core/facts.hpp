@@ -122,6 +122,7 @@ struct AccessFacts {
   int argument = -1;                // -1: which one cannot be told; it may be any
   int bytes = 0;                    // from the index on
   int padding = 0;                  // of a write: bytes behind these that are no data, and that devices may overwrite
+  int alignment = 0;                // of a write: what its address is a multiple of; 0: not known
   std::optional<Polynomial> index;  // byte offset from the argument's beginning; none: anywhere in the argument
   std::vector<Guard> guards;        // all hold whenever the access happens
   bool guards_suffice = false;      // and whenever all hold, it happens

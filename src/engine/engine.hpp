@@ -221,6 +221,13 @@ class Engine {
   std::shared_ptr<Aside> copy_aside(Launch& launch, const core::Box& box);  // null: cannot be
   void drop_aside(Slice& slice);  // of the part that it was a probe of, unless others will compute that
 
+  // joining.cpp
+  // Empty: these parts, in different memories, cannot be joined.
+  std::vector<Join> joins_of(const Launch& launch, const std::vector<core::Box>& parts) const;
+  bool can_be_joined(const Launch& launch) const;                        // its halves
+  bool join_parts(Launch& launch, const std::vector<core::Box>& parts);  // false: they must stay in one memory
+  bool keep_before(const Slice& slice);  // if nobody has begun with what is joined; false: the launch fails
+
   // preparing.cpp
   enum class Placed { yes, later, otherwise };
   void bind_prepared(Launch& launch);

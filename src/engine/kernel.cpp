@@ -161,6 +161,12 @@ std::shared_ptr<const Shape> Kernel::shape(const core::Grid& grid, const std::ve
   made->rates.resize(built.size());
   made->one_space = std::any_of(made->whole.begin(), made->whole.end(),
                                 [](const Touch& t) { return !t.written.empty() && !t.exact; });
+  for (std::size_t i = 0; made->one_space && made->undivided.empty() && made->bound && i < sizes.size(); ++i) {
+    made->merges.push_back(sizes[i] == 0 ? core::Merge::nothing : core::merge_of(*made->bound, i, all));
+    if (made->merges.back() != core::Merge::none) continue;
+    made->merges.clear();
+    break;
+  }
   shapes_.insert(shapes_.begin(), std::move(made));
   if (shapes_.size() > shapes_kept) shapes_.pop_back();
   return shapes_.front();

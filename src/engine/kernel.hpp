@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/answers.hpp"
 #include "core/byte_ranges.hpp"
 #include "core/facts.hpp"
 #include "decide/parts.hpp"
@@ -87,6 +88,7 @@ struct Shape {
   std::vector<Touch> whole;                     // per argument: the undivided launch
   std::string undivided;                        // why it must be; empty: it can be cut
   bool one_space = true;                        // what boxes write in different memories could not be joined by copying
+  std::vector<core::Merge> merges;              // per argument, where they could not: how else; empty: in no way
   int axis = 0;                                 // along which cuts leave the fewest pieces
   std::vector<double> variables;                // that times may depend on: sizes, integers, number of groups
   mutable bool footprint_fits = false;          // was looked at: it writes what the base writes

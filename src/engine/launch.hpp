@@ -105,6 +105,19 @@ bool can_be_copied(const Launch& launch, const std::vector<Aside::Copy>& copies)
 // Whether another part, by one way, may write there.
 bool writes_to(const Launch& launch, const Way& way, const core::Box& box, const std::vector<Aside::Copy>& copies);
 
+// A memory that devices in different memories write, and nobody knows exactly where. Each begins with what was there
+// before the launch, and what it has changed comes to the host's copy.
+struct Join {
+  std::shared_ptr<Memory> memory;
+  std::string atomics;     // what each does to words that all may change: "add", "and", "or", "xor"; empty: nothing
+  std::int64_t width = 0;  // of what is compared, in bytes
+  SpanSet bytes;           // that the launch touches
+  HostBlock before;        // those of the memory, at their places; none: nobody has begun
+
+  void keep();                                                    // what is there before
+  void take(const HostBlock& after, const SpanSet& where) const;  // what one device has changed
+};
+
 // One slice on its way. The engine's to touch, under its lock.
 struct Slice {
   std::shared_ptr<Launch> launch;
@@ -122,6 +135,7 @@ struct Slice {
     Touch touch;      // in bytes of the memory
     SpanSet brought;  // copied to the device for it
     SpanSet fetched;  // copied to the host behind it
+    HostBlock after;  // what was there behind it, where that is joined with what others wrote
     HostBlock host;   // keeps what is being copied from
     // Where the memory is too large for the device: the bytes from `window_begin` on, for this slice alone.
     std::shared_ptr<device::Buffer> window;
@@ -146,6 +160,10 @@ struct Slice {
   // Its device has all of it, or all that it will get.
   bool at_work() const { return launched || refused; }
   const device::Event& last() const { return fetching.empty() ? events.back() : fetching.back(); }
+  // What comes to the host behind it is nowhere else.
+  bool brings_all() const {
+    return windowed || std::any_of(uses.begin(), uses.end(), [](const Use& u) { return !u.after.bytes.empty(); });
+  }
   // A command may fail while those before it are still at work.
   bool all_done() const {
     const auto done = [](const device::Event& event) { return event->done(); };
@@ -164,6 +182,11 @@ class Launch {
   const std::string& name() const { return request.kernel->source().name; }
   const std::vector<Argument>& arguments_of(const Way& way) const {
     return way.preparation ? way.arguments : request.arguments;
+  }
+
+  Join* join_of(const Memory& memory) {
+    const auto at = std::find_if(joins.begin(), joins.end(), [&](const Join& j) { return j.memory.get() == &memory; });
+    return at == joins.end() ? nullptr : &*at;
   }
 
   // The engine's, under its lock.
@@ -216,6 +239,7 @@ class Launch {
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;
   bool one_space = false;
+  std::vector<Join> joins;     // none: one_space, or what parts write is known exactly
   std::optional<int> home;     // with one_space: the memory that slices used so far
   bool draining = false;       // nothing starts before all that is on its way has ended
   std::vector<bool> excluded;  // members that cannot take part in this launch

@@ -1,5 +1,6 @@
 // The life of a slice: bytes to where it runs, the launch, what it wrote; and what happens where that fails.
 #include <algorithm>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,8 @@ void Engine::run(const std::shared_ptr<Slice>& slice) {
       return;
     case AtHand::never:
       std::erase(held_, slice);
-      slice->launch->failure = Failure{FailureKind::lost, "bytes that it reads were lost with their device", ""};
+      if (!slice->launch->failure)
+        slice->launch->failure = Failure{FailureKind::lost, "bytes that it reads were lost with their device", ""};
       return release(*slice);
     case AtHand::yes:
       std::erase(held_, slice);
@@ -49,6 +51,13 @@ Engine::AtHand Engine::at_hand(Slice& slice) {
   for (Slice::Use& use : slice.uses) {
     Memory& memory = *use.memory;
     memory.settle();
+    if (const Join* join = slice.launch->join_of(memory); join && join->before.bytes.empty()) {
+      if (!gather(use.memory, join->bytes)) return AtHand::never;
+      if (!memory.pending(host_memory, join->bytes).empty()) {
+        soon = true;
+        continue;
+      }
+    }
     SpanSet needed = use.touch.needed();
     if (space != host_memory && !use.window) needed.remove(memory.fresh(space));
     // Bytes that another slice is just writing there are not to be brought over its results.
@@ -61,7 +70,8 @@ Engine::AtHand Engine::at_hand(Slice& slice) {
     soon |= !memory.pending(host_memory, needed).empty() || !memory.pending(host_memory, use.touch.written).empty();
     soon |= !use.window && memory.coming(space).meets(needed);
   }
-  return soon ? AtHand::soon : AtHand::yes;
+  if (soon) return AtHand::soon;
+  return keep_before(slice) ? AtHand::yes : AtHand::never;
 }
 
 // Whether bytes that a slice lacks where it runs are being written there by others. Those of one launch write other
@@ -97,7 +107,9 @@ core::Status Engine::enqueue(const std::shared_ptr<Slice>& slice) {
     if (!place) return place.failure();
     const SpanSet missing =
         use.window ? use.touch.needed() : core::subtract(use.touch.needed(), use.memory->fresh(space));
-    use.host = use.memory->host();
+    // Others may be at work on the host's copy.
+    const Join* join = slice->launch->join_of(*use.memory);
+    use.host = join ? join->before : use.memory->host();
     for (const Span& span : missing.spans()) {
       if (by_pieces(slice->member, use.host, span)) {
         if (!use.window) use.memory->coming(space).add(span);
@@ -182,6 +194,14 @@ core::Status Engine::launch(Slice& slice) {
         waits.push_back(std::move(event));
     }
   }
+  try {
+    for (Slice::Use& use : slice.uses) {
+      if (space == host_memory || use.touch.written.empty() || !slice.launch->join_of(*use.memory)) continue;
+      use.after = allocate_host(use.memory->size());
+    }
+  } catch (const std::bad_alloc&) {
+    return Failure{FailureKind::allocation, "too little memory on the host to join what it changes", ""};
+  }
   const bool whole = slice.box == launch.space;
   device::Kernel* code = kernel.built[slice.member].original.get();
   const core::Box groups = way.groups(slice.box);
@@ -208,17 +228,18 @@ core::Status Engine::launch(Slice& slice) {
   if (slice.first) code->prepared.push_back(form);
   slice.events.push_back(*launched);
   for (Slice::Use& use : slice.uses) {
-    if (space == host_memory || !(use.window || brings_back(slice, use))) continue;
+    const bool joined = !use.after.bytes.empty();
+    if (space == host_memory || !(use.window || joined || brings_back(slice, use))) continue;
     auto place = place_of(slice, use);
     if (!place) return place.failure();
-    use.host = use.memory->host();
+    if (!joined) use.host = use.memory->host();
     for (const Span& span : use.touch.written.spans()) {
-      auto copied = queue.copy_out(use.host.part(span), *place->buffer, static_cast<Bytes>(span.begin) - place->begin,
-                                   {&*launched, 1});
-      if (!copied && use.window) return copied.failure();  // nobody can ask for it afterwards
-      if (!copied) break;                                  // gathered when asked for
+      auto copied = queue.copy_out((joined ? use.after : use.host).part(span), *place->buffer,
+                                   static_cast<Bytes>(span.begin) - place->begin, {&*launched, 1});
+      if (!copied && (use.window || joined)) return copied.failure();  // nobody can ask for it afterwards
+      if (!copied) break;                                              // gathered when asked for
       slice.fetching.push_back(*copied);
-      use.fetched.add(span);
+      if (!joined) use.fetched.add(span);
     }
   }
   return queue.flush();
@@ -250,7 +271,7 @@ void Engine::collect(const std::shared_ptr<Slice>& slice) {
   if (slice->over || (worker_.joinable() && !slice->all_done())) return;
   const auto has_failed = [](const device::Event& event) { return !event->wait(); };
   auto failed = std::find_if(slice->events.begin(), slice->events.end(), has_failed);
-  if (failed == slice->events.end() && slice->windowed) {  // what a window holds is nowhere else
+  if (failed == slice->events.end() && slice->brings_all()) {
     failed = std::find_if(slice->fetching.begin(), slice->fetching.end(), has_failed);
     if (failed == slice->fetching.end()) failed = slice->events.end();
   }
@@ -279,7 +300,12 @@ void Engine::succeed(Slice& slice) {
   }
   for (Slice::Use& use : slice.uses) {
     use.memory->settle();
-    use.memory->written(use.window ? host_memory : space, use.touch.written);
+    const bool joined = !use.after.bytes.empty();
+    if (joined) {
+      launch.join_of(*use.memory)->take(use.after, use.touch.written);
+      launch.report.bytes_out += static_cast<Bytes>(use.touch.written.size());
+    }
+    use.memory->written(use.window || joined ? host_memory : space, use.touch.written);
     launch.report.bytes_in += static_cast<Bytes>(use.brought.size());
     if (fetched) {
       use.memory->copied(host_memory, use.fetched);
@@ -338,6 +364,9 @@ void Engine::fail(Slice& slice, const Failure& failure) {
       again &= use.memory->is_fresh_anywhere(use.touch.needed());
     }
   }
+  // In another memory, what it has left behind in the host's would not be seen.
+  for (std::size_t m = 0; space == host_memory && slice.launched && !launch.joins.empty() && m < members_.size(); ++m)
+    launch.excluded[m] = launch.excluded[m] || members_[m].device->info().space != host_memory;
   if (space != host_memory && !slice.exact()) {
     // It may have left anything anywhere in its range, and others of this launch work in the same: they are over, too,
     // and nobody brings bytes there before they have ended.

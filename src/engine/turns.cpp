@@ -260,7 +260,28 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
     if (space == host_memory && use.memory->home) use.memory->wanted.add(use.touch.read);
   }
   if (!again && !launch->remaining.covers(action.box)) return Placed::later;  // given away meanwhile
-  if (!slice->exact()) launch->one_space = true;
+  if (!launch->joins.empty()) {
+    // What a slice leaves behind is compared with what was there before the launch, so others there must wait.
+    const auto beside = [&](const auto& other) { return members_[other->member].device->info().space == space; };
+    if (space != host_memory && std::any_of(launch->in_flight.begin(), launch->in_flight.end(), beside))
+      return Placed::later;
+    if (launch->windowed[action.member]) {  // they bring back all that they hold
+      launch->excluded[action.member] = true;
+      return Placed::otherwise;
+    }
+    for (Slice::Use& use : slice->uses) {
+      if (const Join* join = launch->join_of(*use.memory)) {
+        // A part touches nothing else than all of it does, whatever is known of the part alone.
+        use.touch.read = core::intersect(use.touch.read, join->bytes);
+        use.touch.written = core::intersect(use.touch.written, join->bytes);
+      } else if (!use.touch.exact) {  // one that nobody planned
+        launch->failure = Failure{FailureKind::unsupported, "what is left of it cannot be joined", ""};
+        return Placed::otherwise;
+      }
+    }
+  } else if (!slice->exact()) {
+    launch->one_space = true;
+  }
   // What is perhaps not written can only be fresh in one place, so nobody may work in another meanwhile.
   if (launch->one_space && std::any_of(launch->in_flight.begin(), launch->in_flight.end(), [&](const auto& other) {
         return members_[other->member].device->info().space != space;
@@ -311,6 +332,13 @@ void Engine::turn_hungry(const Launch* but) {
 
 void Engine::end(const std::shared_ptr<Launch>& launch) {
   launch->over = true;
+  for (Join& join : launch->joins) {
+    // What devices have of it is from before, and theirs.
+    for (MemorySpace space : join.memory->spaces()) {
+      if (space != host_memory) join.memory->forget(space, join.bytes);
+    }
+    join.before = {};
+  }
   if (launch->failure) {
     // Outputs of a failed launch are undefined; what is fresh nowhere else may as well be what the host has.
     for (const Slice::Use& use : uses_of(*launch)) {

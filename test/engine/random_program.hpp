@@ -28,11 +28,13 @@ struct Counts {
   std::int64_t shared = 0;    // launches on several devices although the program did not ask for that
   std::int64_t settled = 0;   // launches in parts as before
   std::int64_t told = 0;      // and as the program said
+  std::int64_t joined = 0;    // launches in different memories that joined what they had changed
 
   Counts& operator+=(const Counts& other) {
     launches += other.launches, failed += other.failed, retries += other.retries, slices += other.slices,
         windows += other.windows, repeats += other.repeats, divided += other.divided, apart += other.apart,
-        prepared += other.prepared, shared += other.shared, settled += other.settled, told += other.told;
+        prepared += other.prepared, shared += other.shared, settled += other.settled, told += other.told,
+        joined += other.joined;
     return *this;
   }
 };
@@ -254,6 +256,7 @@ class Program {
       for (const SliceReport& slice : report.slices) devices.insert(slice.device);
       counts.shared += devices.size() > 1 && !launch->request.wishes.spread;
       (launch->request.wishes.parts.empty() ? counts.settled : counts.told) += !launch->own.empty();
+      counts.joined += !launch->joins.empty();
       if (status) {
         // Exactly once, by what the engine itself says.
         core::BoxSet done;
@@ -391,9 +394,9 @@ inline Counts run_programs(std::uint64_t count, const std::function<std::string(
   core::set_trace_sink(nullptr);
   fmt::print(
       "{} programs, {} launches in {} slices, {} with windows, {} slices ran again, {} launches failed, {} repeated "
-      "parts, {} divided, {} apart, {} slices on prepared inputs, {} shared, {} settled, {} told\n",
+      "parts, {} divided, {} apart, {} slices on prepared inputs, {} shared, {} settled, {} told, {} joined\n",
       i, all.launches, all.slices, all.windows, all.retries, all.failed, all.repeats, all.divided, all.apart,
-      all.prepared, all.shared, all.settled, all.told);
+      all.prepared, all.shared, all.settled, all.told, all.joined);
   EXPECT_TRUE(!met || limit == count || met(all));
   EXPECT_TRUE(count <= 1000 || all.failed * 4 < all.launches);  // most faults can be lived with
   return all;

@@ -152,6 +152,7 @@ class Collector {
     AccessFacts access;
     access.kind = AccessKind::write;
     access.bytes = store_size(value->getType());
+    access.alignment = static_cast<int>(std::min<std::uint64_t>(store.getAlign().value(), 1 << 20));
     access.is_volatile = store.isVolatile();
     const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
     if (vector && vector->getNumElements() == 4) {
