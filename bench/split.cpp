@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -35,7 +36,7 @@ using Parts = std::vector<double>;  // of a launch, per device
 
 constexpr const char *ours_name = "Heddle", *oracle_name = "best shares tried", *linear_name = "in proportion to rates",
                      *whole_name = "undivided CPU", *alone_name = "alone on ", *plan_name = "plan of shares",
-                     *prediction_name = "prediction of ", *breakdown_name = "breakdown, ";
+                     *joining_name = "joining", *prediction_name = "prediction of ", *breakdown_name = "breakdown, ";
 
 std::vector<device::Device*> all_of(const device::Machine& machine) {
   std::vector<device::Device*> out;
@@ -339,6 +340,39 @@ std::vector<Row> planning(Context& context) {
   return {summarise(plan_name + std::string(", a million groups on 4 devices"), "", "us", samples)};
 }
 
+// What one device has changed, joined with what others have: all bytes that it may have written over the time, beside a
+// copy of as many.
+std::vector<Row> joining(Context& context) {
+  constexpr std::size_t size = std::size_t{64} << 20;
+  engine::Join join{.memory = std::make_shared<engine::Memory>(engine::allocate_host(size)), .width = 4};
+  std::memset(join.memory->host().bytes.data(), 1, size);
+  join.bytes = core::SpanSet(join.memory->all());
+  join.keep();
+  const auto rate = [](const auto& act) {
+    const auto begin = Clock::now();
+    act();
+    return 1e-9 * size / std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  std::vector<Case> cases;
+  const engine::HostBlock copy = engine::allocate_host(size);
+  cases.push_back({joining_name + std::string(", a copy of as many bytes"), "GB/s",
+                   [&] { return rate([&] { std::memcpy(copy.bytes.data(), join.before.bytes.data(), size); }); }});
+  for (const std::string atomics : {"", "add"}) {
+    for (const std::size_t every : {4096, 64, 1}) {  // words
+      const engine::HostBlock after = engine::allocate_host(size);
+      std::memcpy(after.bytes.data(), join.before.bytes.data(), size);
+      for (std::size_t at = 0; at < size; at += 4 * every) after.bytes[at] = std::byte{2};
+      cases.push_back({fmt::format("{}, {}, one word of {} changed", joining_name,
+                                   atomics.empty() ? "by differences" : "by sums", every),
+                       "GB/s", [&, after, atomics] {
+                         join.atomics = atomics;
+                         return rate([&] { join.take(after, join.bytes); });
+                       }});
+    }
+  }
+  return context.interleave("", cases, context.options.quick ? 3 : 15);
+}
+
 // What a launch's time may depend on: as the engine has it.
 std::vector<double> variables_of(const workloads::Instance& instance, const core::Variant& variant) {
   const core::NdRange range = core::nd_range(variant, instance.space, instance.space);
@@ -426,7 +460,7 @@ std::vector<Row> prediction(Context& context, const workloads::Workload& workloa
 }
 
 std::vector<Shard> shards(Context& context) {
-  std::vector<Shard> out{{"plan", planning}};
+  std::vector<Shard> out{{"plan", planning}, {"joining", joining}};
   // Those of the paper.
   static const std::set<std::string> profiled = {
       "aes_encrypt", "aes_decrypt", "binomial_option", "black_scholes",    "box_muller", "fdtd3d", "histogram",
