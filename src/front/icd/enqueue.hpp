@@ -49,6 +49,7 @@ struct Waits {
   cl_bool blocking = CL_FALSE;
   std::array<const Memory*, 2> uses{};      // what the command uses
   std::span<const Memory* const> others{};  // where that are more
+  cl_event* watched = nullptr;              // gets a reference to the inner event
 };
 
 // A direct command of a queue that has a loom, from before it to when the inner driver has it: what it must come after
@@ -83,9 +84,13 @@ cl_int enqueue(Queue& queue, const Work& work, const Waits& waits, Enter&& enter
   const auto begin = observing() ? now() : core::Nanoseconds{0};
   auto event = waits.event ? Ref<Event>::born(new Event(queue)) : Ref<Event>();
   cl_event inner = nullptr;
-  const cl_int code = enter(list, waits.event || observing() ? &inner : nullptr);
+  const cl_int code = enter(list, waits.event || waits.watched || observing() ? &inner : nullptr);
   if (code != CL_SUCCESS) return code;
   direct.done(waits.blocking);
+  if (waits.watched) {
+    if (waits.event || observing()) pass<&Slots::clRetainEvent>(inner);
+    *waits.watched = inner;
+  }
   if (observing()) {
     observe(queue, work, begin, inner, waits.event != nullptr);
     if (waits.blocking) collect();

@@ -6,6 +6,7 @@
 
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/groups.hpp"
 #include "front/icd/runtime.hpp"
 #include "front/icd/strand.hpp"
 #include "front/icd/weave.hpp"
@@ -134,7 +135,8 @@ Kernel::Kernel(Program& its_program, cl_kernel its_inner)
       program(its_program),
       name(name_of(its_inner)),
       arguments(arguments_of(its_program, its_inner)),
-      woven(woven_kernel(its_program, name)) {
+      woven(woven_kernel(its_program, name)),
+      grouped(grouped_kernel(its_program, name)) {
   if (program->context->loom) values.resize(arguments.size());
 }
 
@@ -285,18 +287,30 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kern
     }
     if (!kernel.launched.load(std::memory_order_relaxed) && !kernel.launched.exchange(true)) expect_end();
     Waits waits{count, events, event};
-    if (!queue.context->loom)
+    const auto place = [&](const size_t* groups) {
       return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, waits, kernel.inner,
-                                                     dimensions, offset, global, local);
+                                                     dimensions, offset, global, groups);
+    };
+    const auto place_in_groups = [&] {
+      if (local || !kernel.grouped) return place(local);
+      Groups groups(queue, kernel, dimensions, global);
+      waits.watched = groups.watched();
+      const cl_int code = place(groups.local());
+      groups.placed(code);
+      if (code == CL_SUCCESS || !groups.local()) return code;
+      waits.watched = nullptr;
+      return place(nullptr);
+    };
+    if (!queue.context->loom) return place_in_groups();
     const MemoriesOf memories(kernel);
     waits.others = memories.all;
     std::optional<Timing> timing;
     if (const auto code = weave_launch(queue, kernel, dimensions, offset, global, local, waits, timing)) return *code;
-    if (timing) finish_all(queue);
-    const auto begin = timing ? now() : core::Nanoseconds{0};
-    const cl_int code = enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, waits,
-                                                                kernel.inner, dimensions, offset, global, local);
-    if (timing && code == CL_SUCCESS && finish_all(queue) == CL_SUCCESS) note_time(queue, *timing, now() - begin);
+    if (!timing) return place_in_groups();
+    finish_all(queue);
+    const auto begin = now();
+    const cl_int code = place(local);
+    if (code == CL_SUCCESS && finish_all(queue) == CL_SUCCESS) note_time(queue, *timing, now() - begin);
     return code;
   });
 }

@@ -47,10 +47,9 @@ Loom::Loom(const core::Settings& settings, const device::Choice& choice)
     : always(settings.split == "always"),
       devices(device::open_chosen(settings, choice)),
       compiler(kernel::options_of(settings)),
-      store(settings.store),
       engine(those_that_open(devices),
              {.analyse = [this](const auto& source, const auto& forms) { return compiler.analyse(source, forms); },
-              .store = &store,
+              .store = &measured(),
               .memory_limit = settings.memory_limit}),
       own_memory(primary().info().space != device::host_memory) {}
 
@@ -67,11 +66,7 @@ void stop_building() {
 }
 
 void finish_weaving() {
-  if (Loom* one = the_loom) {
-    one->store.flush();  // what was found out; rather that than the last launches
-    one->engine.finish();
-    one->store.flush();
-  }
+  if (Loom* one = the_loom) one->engine.finish();
 }
 
 std::shared_ptr<Woven> woven_kernel(Program& program, const std::string& name) {

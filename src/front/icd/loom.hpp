@@ -8,7 +8,6 @@
 #include "front/icd/line.hpp"
 #include "front/icd/objects.hpp"
 #include "kernel/compiler.hpp"
-#include "profile/store.hpp"
 
 namespace heddle::front::icd {
 
@@ -20,7 +19,6 @@ struct Loom {
   const bool always;  // every launch that can be is the engine's
   std::vector<std::unique_ptr<device::Device>> devices;
   kernel::Compiler compiler;
-  profile::Store store;
   engine::Engine engine;
   const bool own_memory;               // the primary device's, not the host's
   Line making;                         // kernels for the engine

@@ -13,7 +13,8 @@
 
 namespace heddle::front::icd {
 
-// What the engine knows of them (loom.hpp, strand.hpp, turns.hpp).
+// What others know of them (groups.hpp, loom.hpp, strand.hpp, turns.hpp).
+struct Grouped;
 struct Loom;
 struct Ours;
 struct Queue;
@@ -76,6 +77,7 @@ struct Queue : Object {
   Device& device;
   std::atomic<cl_command_queue_properties> properties = 0;  // as the program asked for them
   std::vector<cl_queue_properties> properties_array;        // the same as it was given; empty for the legacy call
+  bool timed = false;                                       // the inner queue takes times
   // Commands on the direct path where there is a loom: begun, with the inner driver, and how many of these are done.
   std::atomic<std::uint64_t> entered{0}, placed{0}, finished{0};
   std::once_flag strand_made;
@@ -128,6 +130,9 @@ struct Program : Object {
   std::map<const Device*, std::string> options;         // of the last build, as the program gave them
   std::string source;                                   // where there is a loom and it is from source
   std::map<std::string, std::shared_ptr<Woven>> woven;  // its kernels by name
+  // Fingerprint of a source whose kernels cannot tell how they are grouped; empty: they may, or nobody knows.
+  std::string blind_source;
+  std::map<std::string, std::shared_ptr<Grouped>> grouped;  // its kernels by name
 };
 
 // What a kernel argument takes, as far as the inner driver tells.
@@ -155,6 +160,7 @@ struct Kernel : Object {
   };
   std::vector<Value> values;
   std::shared_ptr<Woven> woven;
+  std::shared_ptr<Grouped> grouped;
 };
 
 struct Event : Object {

@@ -1,11 +1,14 @@
 // Programs: from source, binary, intermediate language or built-in kernels; built, compiled, linked.
 #include <algorithm>
 
+#include "core/fingerprint.hpp"
 #include "device/quirks.hpp"
 #include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/groups.hpp"
 #include "front/icd/observe.hpp"
 #include "front/icd/runtime.hpp"
+#include "kernel/group_blind.hpp"
 
 namespace heddle::front::icd {
 
@@ -105,10 +108,15 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint coun
     cl_int code = CL_SUCCESS;
     const cl_program inner = pass<&Slots::clCreateProgramWithSource>(context.inner, count, strings, lengths, &code);
     const cl_program made = hand_out(context, inner, code, context.devices);
-    for (cl_uint i = 0; context.loom && i < count; ++i) {
+    if (!context.loom && !chooses_groups()) return made;
+    std::string source;
+    for (cl_uint i = 0; i < count; ++i) {
       const bool has_end = !lengths || lengths[i] == 0;
-      valid(made).source += has_end ? std::string(strings[i]) : std::string(strings[i], lengths[i]);
+      source += has_end ? std::string(strings[i]) : std::string(strings[i], lengths[i]);
     }
+    if (chooses_groups() && kernel::blind_to_groups(source, ""))
+      valid(made).blind_source = core::Fingerprint().add(source).hex();
+    if (context.loom) valid(made).source = std::move(source);
     return made;
   });
 }

@@ -1,6 +1,7 @@
 // Command queues, and what concerns a queue as a whole.
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
+#include "front/icd/groups.hpp"
 #include "front/icd/runtime.hpp"
 #include "front/icd/strand.hpp"
 
@@ -8,9 +9,12 @@ namespace heddle::front::icd {
 
 namespace {
 
-// Where the times of a program are shown, its queues take them, whether it asked for that or not.
-cl_command_queue_properties inner_properties(cl_command_queue_properties asked) {
-  return observing() ? asked | CL_QUEUE_PROFILING_ENABLE : asked;
+// Where the times of a program are shown or used, its queues take them, whether it asked for that or not.
+cl_command_queue_properties inner_properties(Queue& queue) {
+  cl_command_queue_properties out = queue.properties;
+  if (observing() || takes_times(queue.device)) out |= CL_QUEUE_PROFILING_ENABLE;
+  queue.timed = (out & CL_QUEUE_PROFILING_ENABLE) != 0;
+  return out;
 }
 
 cl_command_queue hand_out(Ref<Queue> queue, cl_command_queue inner, cl_int code) {
@@ -47,7 +51,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context handle, cl_device_i
     queue->properties = properties;
     cl_int code = CL_SUCCESS;
     const cl_command_queue inner =
-        pass<&Slots::clCreateCommandQueue>(context.inner, queue->device.inner, inner_properties(properties), &code);
+        pass<&Slots::clCreateCommandQueue>(context.inner, queue->device.inner, inner_properties(*queue), &code);
     return hand_out(std::move(queue), inner, code);
   });
 }
@@ -70,7 +74,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context handl
       queue->properties_array.insert(queue->properties_array.end(), {p[0], p[1]});
     }
     if (properties) queue->properties_array.push_back(0);
-    const cl_command_queue_properties wanted = inner_properties(queue->properties);
+    const cl_command_queue_properties wanted = inner_properties(*queue);
     cl_int code = CL_SUCCESS;
     cl_command_queue inner = nullptr;
     if (device::Dispatch(context.inner).has(&Slots::clCreateCommandQueueWithProperties)) {

@@ -26,6 +26,12 @@ std::atomic<Life> life{Life::running};
 
 namespace {
 
+std::atomic<profile::Store*> the_store{nullptr};
+
+void keep_measured() {
+  if (profile::Store* store = the_store) store->flush();
+}
+
 std::optional<std::string> from_environment(const std::string& variable) {
   const char* value = std::getenv(variable.c_str());
   if (!value) return std::nullopt;
@@ -69,7 +75,9 @@ void let_work_end() {
       };
       stop_building();
       less();
+      keep_measured();  // what was found out; rather that than the last launches
       finish_weaving();
+      keep_measured();
       less();
     }).detach();
   } catch (const std::system_error&) {
@@ -139,6 +147,11 @@ Runtime* start() {
 
 Runtime& runtime() {
   static Runtime* const the = start();
+  return *the;
+}
+
+profile::Store& measured() {
+  static profile::Store* const the = the_store = new profile::Store(runtime().settings.store);
   return *the;
 }
 

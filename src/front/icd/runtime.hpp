@@ -6,6 +6,7 @@
 
 #include "core/settings.hpp"
 #include "front/icd/objects.hpp"
+#include "profile/store.hpp"
 
 namespace heddle::front::icd {
 
@@ -19,6 +20,9 @@ struct Runtime {
 // Finds the drivers below when it is called for the first time. Loaders ask for platforms while they hold locks of
 // their own, so that must not come here.
 Runtime& runtime();
+
+// What was measured, in this run and before; opened when it is first used.
+profile::Store& measured();
 
 // Called where work can begin: when the process ends, work in flight is let end first.
 void expect_end();

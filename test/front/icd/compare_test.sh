@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Programs print the same and end the same on Heddle as on the driver below it.
-# compare_test.sh HEDDLE FOLDER_OF_PROGRAMS own|few|others|long [SETTING=VALUE...]
+# compare_test.sh HEDDLE FOLDER_OF_PROGRAMS own|groups|few|others|long [SETTING=VALUE...]
 #   own     our programs in C and Python, the examples
+#   groups  those that leave the size of groups to the driver, which tries several
 #   few     some of the others
 #   others  clinfo, clpeak and CLBlast's tests, those that take seconds
 #   long    those that take minutes
@@ -12,7 +13,7 @@ here=$(dirname "$(readlink -f "$0")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_DATA_HOME=$work/data
-unset HEDDLE HEDDLE_DEVICES HEDDLE_SPLIT HEDDLE_APART HEDDLE_LOG HEDDLE_TRACE HEDDLE_SHOW HEDDLE_REPORT
+unset HEDDLE HEDDLE_DEVICES HEDDLE_SPLIT HEDDLE_VARIANTS HEDDLE_APART HEDDLE_LOG HEDDLE_TRACE HEDDLE_SHOW HEDDLE_REPORT
 [ $# = 0 ] || export "$@"
 # Where several drivers are installed, programs would take the first and Heddle the best: so both get the same one.
 if [ -z "${OCL_ICD_VENDORS:-}" ]; then
@@ -73,7 +74,7 @@ clblast() { same of_clblast "clblast_test_$1" -platform 0 -device 0; }
 
 case $which in
   own)
-    for program in buffers events queues programs svm contexts threads turns; do right "$programs/$program"; done
+    for program in buffers events queues programs svm contexts threads turns groups; do right "$programs/$program"; done
     # PoCL's sub-devices have no images.
     case ${HEDDLE_DEVICES:-} in cpu/*) passes_itself "$programs/images" ;; *) right "$programs/images" ;; esac
     right /usr/bin/python3 "$here/driver.py"
@@ -93,6 +94,22 @@ case $which in
     HEDDLE_SHOW=all right "$programs/queues"
     unset HEDDLE_APART
     for devices in cpu cpu/2; do HEDDLE_SHOW=all HEDDLE_DEVICES=$devices passes_itself "$programs/devices"; done ;;
+  groups)
+    # tried COUNT: so many sizes of groups are in the store.
+    tried() { [ "$("$heddle" profile list 2>/dev/null | grep -c 'groups of [0-9]')" "$@" ] || fail "sizes of groups tried: not $*"; }
+    for never in HEDDLE_VARIANTS=off HEDDLE=off; do env "$never" "$heddle" run "$programs/groups" >/dev/null || fail "$never"; done
+    HEDDLE_VARIANTS=always HEDDLE_EXACTNESS=exact "$heddle" run "$programs/groups" >/dev/null || fail exact
+    tried = 0
+    HEDDLE_VARIANTS=often "$heddle" run "$programs/groups" 5 2>&1 | grep -q "HEDDLE_VARIANTS='often': auto, off or always expected" || fail "a bad value is told"
+    export HEDDLE_VARIANTS=always
+    right "$programs/groups"
+    tried -gt 10
+    right "$programs/groups"  # with what it has found
+    HEDDLE_REPORT=on right "$programs/groups"
+    HEDDLE_DEVICES=cpu/2 right "$programs/groups"
+    HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=always HEDDLE_APART=cpu.0 right "$programs/groups"
+    for program in buffers events queues svm contexts threads turns heat; do right "$programs/$program"; done
+    for ((i = 0; i < 10; ++i)); do passes_itself "$programs/exit_in_flight" main; done ;;
   few) for test in xaxpy xdot xger xomatcopy; do clblast $test; done ;;
   others)
     case ${HEDDLE_DEVICES:-} in  # PoCL's sub-devices have no images

@@ -1,0 +1,65 @@
+// Rivals that do the same work, tried on launches alike as a program makes them. Each takes whole launches, so nothing
+// is computed twice and only time can be lost, of which there is a limit; and nobody waits: a time is noted when it is
+// known.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "core/units.hpp"
+
+namespace heddle::decide {
+
+// Who takes a launch, and whether its time is wanted.
+struct Turn {
+  std::size_t rival = 0;
+  bool timed = false;
+
+  bool operator==(const Turn&) const = default;
+};
+
+class Rivals {
+ public:
+  struct Limits {
+    double loss = 1.0 / 32;                                      // of what the first would have taken for all
+    core::Nanoseconds shortest = std::chrono::microseconds(50);  // what is over sooner is left alone
+    core::Nanoseconds preparing{0};  // before a rival's first launch, until that is known: devices may compile
+  };
+  // The first of them is whoever would do it anyway.
+  Rivals(std::size_t count, const Limits& limits)
+      : limits_(limits), most_waited_(4 * limits.preparing), rivals_(count) {}
+
+  Turn next();
+  // A launch whose time was wanted: how long it ran, and how long it was kept waiting.
+  void note(const Turn& turn, core::Nanoseconds run, core::Nanoseconds waited);
+  void drop();                     // one whose time was wanted will not tell it
+  void refuse(std::size_t rival);  // it cannot run
+  // From an earlier run: these were tried, and this one was the best of them. It has to show it once more, at once.
+  void expect(const std::vector<std::size_t>& tried, std::size_t best);
+
+  bool known() const { return time_.count() > 0; }  // what a launch takes
+  std::size_t best() const { return best_; }
+  core::Nanoseconds time() const { return time_; }  // of the best, of late
+  bool settled() const;                             // nothing is tried for now
+
+ private:
+  struct Rival {
+    bool launched = false, out = false;
+  };
+  std::optional<std::size_t> challenger() const;
+  void end_trial(bool won);
+
+  Limits limits_;
+  core::Nanoseconds most_waited_;  // more was for something else
+  std::vector<Rival> rivals_;
+  std::size_t best_ = 0;
+  core::Nanoseconds time_{0}, first_time_{0}, so_far_{0}, lost_{0};  // so far: what the first would have taken
+  std::int64_t launches_ = 0, again_ = 0;  // again: when the first may show that it was put out wrongly
+  bool waiting_ = false;                   // for a time
+  std::optional<std::size_t> trial_;       // who is compared with the best
+  core::Nanoseconds its_time_{0};          // 0: it is its turn
+  int wins_ = 0;
+};
+
+}  // namespace heddle::decide

@@ -1,0 +1,239 @@
+#include "front/icd/groups.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "core/fingerprint.hpp"
+#include "core/log.hpp"
+#include "front/icd/observe.hpp"
+#include "front/icd/runtime.hpp"
+#include "kernel/group_blind.hpp"
+#include "profile/store.hpp"
+
+namespace heddle::front::icd {
+
+using core::Nanoseconds;
+
+namespace {
+
+constexpr std::size_t most_shapes = 64;  // of one kernel; whoever has more is never launched twice alike
+
+// What is tried, in this order: each differs much from those before.
+constexpr Extents along[] = {{256, 1, 1}, {64, 1, 1}, {1024, 1, 1}};
+constexpr Extents flat[] = {{16, 16, 1}, {8, 32, 1}, {64, 1, 1}, {1, 64, 1}, {256, 1, 1}, {4, 64, 1}, {8, 8, 1}};
+constexpr Extents deep[] = {{64, 1, 1}, {8, 8, 4}, {1, 1, 64}, {16, 4, 4}, {256, 1, 1}, {1, 64, 1}, {4, 4, 16}};
+
+size_t divisor_of(size_t number, size_t most) {
+  for (size_t d = std::min(number, most); d > 1; --d) {
+    if (number % d == 0) return d;
+  }
+  return 1;
+}
+
+// Those that divide the launch, and that the device takes for this kernel.
+std::vector<Extents> sizes_for(const Device& device, cl_kernel kernel, cl_uint dimensions, const Extents& global) {
+  std::vector<Extents> out{{}};
+  size_t most = 0;
+  if (pass<&Slots::clGetKernelWorkGroupInfo>(kernel, device.inner, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most,
+                                             nullptr) != CL_SUCCESS)
+    return out;
+  constexpr size_t least = 16;  // fewer keep no device busy
+  const auto add = [&](Extents size) {
+    size_t items = 1;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      size[d] = divisor_of(global[d], std::min(size[d], static_cast<size_t>(device.info.largest_extents[d])));
+      items *= size[d];
+    }
+    if (items >= least && items <= most && std::find(out.begin(), out.end(), size) == out.end()) out.push_back(size);
+  };
+  if (dimensions == 1) std::for_each(std::begin(along), std::end(along), add);
+  if (dimensions == 2) std::for_each(std::begin(flat), std::end(flat), add);
+  if (dimensions == 3) std::for_each(std::begin(deep), std::end(deep), add);
+  return out;
+}
+
+decide::Rivals::Limits limits_for(const Device& device) {
+  if (runtime().settings.variants == "always") return {.loss = 1e9, .shortest = Nanoseconds{0}};
+  // PoCL compiles a kernel for each size of groups, about so long.
+  const bool compiles = device.info.space == device::host_memory;
+  return {.preparing = std::chrono::milliseconds(compiles ? 300 : 0)};
+}
+
+std::string text_of(const Extents& size, cl_uint dimensions) {
+  return fmt::format("{}", fmt::join(size.begin(), size.begin() + dimensions, "x"));
+}
+
+std::string variant_of(const Grouped::Shape& shape, std::size_t rival) {
+  return rival == 0 ? "groups of the driver's choice" : "groups of " + text_of(shape.sizes[rival], shape.dimensions);
+}
+
+core::SampleKey key_of(const Grouped::Shape& shape, std::size_t rival) {
+  core::SampleKey key = shape.key;
+  key.variant = variant_of(shape, rival);
+  return key;
+}
+
+// Once it is known that launches are worth it: what earlier runs have found.
+void recall(Grouped::Shape& shape) {
+  const core::History history = measured().load(shape.key.kernel, shape.key.device);
+  std::vector<std::size_t> tried;
+  std::size_t best = 0;
+  double least = 0;
+  for (std::size_t r = 0; r < shape.sizes.size(); ++r) {
+    const core::Record* record = history.find(key_of(shape, r));
+    if (!record || record->aggregate.count == 0) continue;
+    if (r == 0) least = record->median();
+    if (least == 0) return;  // nothing to compare them with
+    tried.push_back(r);
+    if (record->median() < least) best = r, least = record->median();
+  }
+  if (!tried.empty()) shape.rivals.expect(tried, best);
+}
+
+std::unique_ptr<Grouped::Shape> shape_for(const Queue& queue, const Kernel& kernel, cl_uint dimensions,
+                                          const Extents& global) {
+  Program& program = *kernel.program;
+  std::string options;
+  {
+    std::lock_guard hold(program.mutex);
+    if (const auto at = program.options.find(&queue.device); at != program.options.end()) options = at->second;
+  }
+  const bool blind = kernel::blind_to_groups("", options);
+  std::vector<Extents> sizes =
+      blind ? sizes_for(queue.device, kernel.inner, dimensions, global) : std::vector<Extents>{{}};
+  const std::string print = core::Fingerprint().add(program.blind_source).add(options).add(kernel.name).hex();
+  decide::Rivals rivals(sizes.size(), limits_for(queue.device));
+  return std::make_unique<Grouped::Shape>(
+      Grouped::Shape{&queue.device,
+                     dimensions,
+                     global,
+                     {print, "", "", queue.device.info.fingerprint, text_of(global, dimensions)},
+                     std::move(sizes),
+                     std::move(rivals)});
+}
+
+// What became of a launch that is watched; takes over the event.
+enum class End { not_yet, failed, done };
+End end_of(cl_event event, Nanoseconds& run, Nanoseconds& waited) {
+  cl_int status = CL_QUEUED;
+  if (pass<&Slots::clGetEventInfo>(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
+      CL_SUCCESS)
+    status = -1;
+  if (status > CL_COMPLETE) return End::not_yet;
+  std::array<cl_ulong, 3> times{};
+  std::size_t i = 0;
+  for (const cl_profiling_info what :
+       {CL_PROFILING_COMMAND_SUBMIT, CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END}) {
+    if (pass<&Slots::clGetEventProfilingInfo>(event, what, sizeof times[i], &times[i], nullptr) != CL_SUCCESS)
+      status = -1;
+    ++i;
+  }
+  pass<&Slots::clReleaseEvent>(event);
+  if (status != CL_COMPLETE || times[2] < times[1]) return End::failed;
+  run = Nanoseconds(static_cast<Nanoseconds::rep>(times[2] - times[1]));
+  waited = Nanoseconds(static_cast<Nanoseconds::rep>(times[1] - std::min(times[0], times[1])));
+  return End::done;
+}
+
+void note(const Grouped& of, Grouped::Shape& shape, const decide::Turn& turn, Nanoseconds run, Nanoseconds waited) {
+  const bool first = !shape.rivals.known();
+  const std::size_t before = shape.rivals.best();
+  shape.rivals.note(turn, run, waited);
+  if (first && run < limits_for(*shape.device).shortest) return;  // nothing is tried
+  std::int64_t points = 1;
+  for (std::size_t d = 0; d < shape.dimensions; ++d) points *= static_cast<std::int64_t>(shape.global[d]);
+  if (first) {
+    recall(shape);
+    measured().name(shape.key.kernel, of.name);
+    measured().name(shape.key.device, shape.device->name);
+  }
+  measured().add(key_of(shape, turn.rival), {.points = points, .duration = run});
+  if (const std::size_t best = shape.rivals.best(); best != before) {
+    core::log(core::LogLevel::info, fmt::format("kernel '{}', {} items: {}, {:.3f} ms", of.name, shape.key.shape,
+                                                variant_of(shape, best), 1e3 * core::seconds(shape.rivals.time())));
+  }
+}
+
+}  // namespace
+
+bool chooses_groups() {
+  static const bool chosen = [] {
+    const core::Settings& settings = runtime().settings;
+    const std::string& variants = settings.variants;
+    if (variants != "auto" && variants != "off" && variants != "always")
+      core::log_once(core::LogLevel::warn, "HEDDLE_VARIANTS='" + variants + "': auto, off or always expected");
+    // How kernels are compiled for their groups may change the last bits.
+    return settings.active && (variants == "auto" || variants == "always") && settings.exactness != "exact";
+  }();
+  return chosen;
+}
+
+bool takes_times(const Device& device) { return device.type == CL_DEVICE_TYPE_CPU && chooses_groups(); }
+
+std::shared_ptr<Grouped> grouped_kernel(Program& program, const std::string& name) {
+  if (program.blind_source.empty()) return nullptr;
+  std::lock_guard hold(program.mutex);
+  auto& out = program.grouped[name];
+  if (!out) out = std::make_shared<Grouped>(name);
+  return out;
+}
+
+Grouped::~Grouped() {
+  for (const auto& shape : shapes) {
+    if (shape->watched) pass<&Slots::clReleaseEvent>(shape->watched);
+  }
+}
+
+Groups::Groups(const Queue& queue, const Kernel& kernel, cl_uint dimensions, const size_t* global)
+    : of_(kernel.grouped.get()) {
+  if (!of_ || !global || !queue.timed) return;
+  Extents sizes{1, 1, 1};
+  std::copy(global, global + dimensions, sizes.begin());
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
+  const auto alike = [&](const auto& shape) {
+    return shape->global == sizes && shape->device == &queue.device && shape->dimensions == dimensions;
+  };
+  std::unique_lock hold(of_->mutex);
+  auto at = std::find_if(of_->shapes.begin(), of_->shapes.end(), alike);
+  if (at == of_->shapes.end()) {
+    if (of_->shapes.size() >= most_shapes) return;
+    hold.unlock();
+    auto made = shape_for(queue, kernel, dimensions, sizes);
+    hold.lock();
+    at = std::find_if(of_->shapes.begin(), of_->shapes.end(), alike);  // another thread may have been here
+    if (at == of_->shapes.end()) at = of_->shapes.insert(at, std::move(made));
+  }
+  shape_ = at->get();
+  if (const cl_event event = std::exchange(shape_->watched, nullptr)) {
+    const decide::Turn turn = shape_->turn;
+    hold.unlock();
+    Nanoseconds run{0}, waited{0};
+    const End end = end_of(event, run, waited);
+    hold.lock();
+    if (end == End::not_yet) {
+      shape_->watched = event;
+    } else if (end == End::failed) {
+      shape_->rivals.drop();
+      shape_->rivals.refuse(turn.rival);
+    } else {
+      note(*of_, *shape_, turn, run, waited);
+    }
+  }
+  turn_ = shape_->rivals.next();
+  size_ = shape_->sizes[turn_.rival];
+}
+
+void Groups::placed(cl_int code) {
+  if (!shape_ || (!turn_.timed && code == CL_SUCCESS)) return;
+  std::lock_guard hold(of_->mutex);
+  if (event_) {
+    shape_->watched = std::exchange(event_, nullptr), shape_->turn = turn_;
+  } else if (turn_.timed) {
+    shape_->rivals.drop();
+  }
+  if (code != CL_SUCCESS) shape_->rivals.refuse(turn_.rival);
+}
+
+}  // namespace heddle::front::icd

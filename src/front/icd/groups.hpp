@@ -1,0 +1,67 @@
+// Sizes of groups, for launches of the direct path that leave them to the driver below: several are tried on the
+// program's own launches (decide/rivals.hpp), where its kernels cannot tell (kernel/group_blind.hpp). Times come from
+// events, so nobody waits, and whatever goes wrong the driver's own choice remains.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/history.hpp"
+#include "decide/rivals.hpp"
+#include "front/icd/objects.hpp"
+
+namespace heddle::front::icd {
+
+using Extents = std::array<size_t, 3>;
+
+// A kernel of a program whose groups may be of any size.
+struct Grouped {
+  // Launches alike.
+  struct Shape {
+    const Device* device;
+    cl_uint dimensions;
+    Extents global;
+    core::SampleKey key;         // but for the variant
+    std::vector<Extents> sizes;  // that are tried; the first: the driver's choice, as zeros
+    decide::Rivals rivals;
+    cl_event watched = nullptr;  // a launch whose time is wanted
+    decide::Turn turn{};         // and whose
+  };
+  explicit Grouped(std::string its_name) : name(std::move(its_name)) {}
+  ~Grouped();
+
+  const std::string name;
+  std::mutex mutex;                            // never held while an inner driver runs
+  std::vector<std::unique_ptr<Shape>> shapes;  // few; they stay
+};
+
+// Whether they are chosen at all.
+bool chooses_groups();
+// Whether queues of this device take times for that without being asked: where it costs nothing.
+bool takes_times(const Device& device);
+
+// Null: its groups are the driver's.
+std::shared_ptr<Grouped> grouped_kernel(Program& program, const std::string& name);
+
+// The groups of one launch.
+class Groups {
+ public:
+  Groups(const Queue& queue, const Kernel& kernel, cl_uint dimensions, const size_t* global);
+  Groups(const Groups&) = delete;
+
+  const size_t* local() const { return size_[0] ? size_.data() : nullptr; }
+  cl_event* watched() { return shape_ && turn_.timed ? &event_ : nullptr; }  // for a reference to its inner event
+  void placed(cl_int code);                                                  // what the inner driver said
+
+ private:
+  Grouped* of_ = nullptr;
+  Grouped::Shape* shape_ = nullptr;
+  Extents size_{};
+  decide::Turn turn_{};
+  cl_event event_ = nullptr;
+};
+
+}  // namespace heddle::front::icd
