@@ -1,6 +1,7 @@
 // Suite "dropin": the same OpenCL calls on Heddle's driver and on the driver below it, in one process and in turn.
 #include <array>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -25,6 +26,12 @@ kernel void nothing() {}
 kernel void add_one(global int* x) { x[get_global_id(0)] += 1; }
 kernel void add(global const float* a, global const float* b, global float* c) {
   size_t i = get_global_id(0); c[i] = a[i] + b[i]; }
+kernel void columns(global const float* in, global float* out) {
+  size_t i = get_global_id(0) * get_global_size(1) + get_global_id(1); out[i] = 2 * in[i] + 1; }
+kernel void transpose(global const float* in, global float* out) {
+  size_t x = get_global_id(0), y = get_global_id(1); out[x * get_global_size(1) + y] = in[y * get_global_size(0) + x]; }
+kernel void rows(global const float* in, global float* out) {
+  size_t i = get_global_id(1) * get_global_size(0) + get_global_id(0); out[i] = 2 * in[i] + 1; }
 )";
 
 // One driver with a context and what the cases need, used the way a program would.
@@ -122,6 +129,33 @@ class Driver {
     return microseconds_since(begin);
   }
 
+  // A launch over a square that leaves its groups to the driver, and waiting for it.
+  double over_square(const char* name, size_t side) {
+    const size_t bytes = side * side * sizeof(float), global[] = {side, side};
+    device::OwnedKernel& kernel = squares_[name];
+    if (!kernel) {
+      kernel = this->kernel(name);
+      for (cl_uint i = 0; i < 2; ++i) {
+        cl_int code = CL_SUCCESS;
+        square_[i] =
+            device::OwnedMemory(cl_(&Slots::clCreateBuffer, context_.get(), CL_MEM_READ_WRITE, bytes, nullptr, &code));
+        check(code, "clCreateBuffer");
+        const cl_float one = 1;
+        const cl_mem handle = square_[i].get();
+        check(cl_(&Slots::clEnqueueFillBuffer, queue_.get(), handle, &one, sizeof one, 0, bytes, 0, nullptr, nullptr),
+              "clEnqueueFillBuffer");
+        check(cl_(&Slots::clSetKernelArg, kernel.get(), i, sizeof handle, &handle), "clSetKernelArg");
+      }
+      finish(queue_.get());
+    }
+    const auto begin = Clock::now();
+    check(cl_(&Slots::clEnqueueNDRangeKernel, queue_.get(), kernel.get(), 2, nullptr, global, nullptr, 0, nullptr,
+              nullptr),
+          "clEnqueueNDRangeKernel");
+    finish(queue_.get());
+    return microseconds_since(begin);
+  }
+
   // Commands from several threads into one queue, each thread with a kernel of its own.
   double from_threads(int threads, int commands) {
     std::vector<device::OwnedKernel> kernels;
@@ -171,6 +205,8 @@ class Driver {
   device::OwnedQueue queue_, out_of_order_;
   device::OwnedKernel nothing_, add_one_, add_;
   std::array<device::OwnedMemory, 3> vectors_;
+  std::map<std::string, device::OwnedKernel> squares_;
+  std::array<device::OwnedMemory, 2> square_;  // of the latest of them
 };
 
 cl_device_id heddle_device() {
@@ -275,6 +311,35 @@ Shard ordinary(std::shared_ptr<std::unique_ptr<Both>> both, std::size_t elements
       }};
 }
 
+constexpr const char* groups_name = "groups left to the driver";
+
+// As long as that takes on the driver below: what the last quarter of all launches takes, when sizes of groups have
+// been tried, and all of them together.
+Shard groups(std::shared_ptr<std::unique_ptr<Both>> both, double seconds) {
+  return {groups_name, [=](Context& context) {
+            if (!*both) *both = Both::open(context.settings);
+            Both& b = **both;
+            std::vector<Row> rows;
+            for (const char* name : {"columns", "transpose", "rows"}) {
+              constexpr size_t side = 2048;
+              std::vector<double> inner, heddle;
+              double inner_all = 0, heddle_all = 0;
+              while (inner_all < 1e6 * seconds) {
+                inner_all += inner.emplace_back(b.inner.over_square(name, side));
+                heddle_all += heddle.emplace_back(b.heddle.over_square(name, side));
+              }
+              const auto last = [](const std::vector<double>& all) {
+                return std::vector<double>(all.end() - static_cast<std::ptrdiff_t>((all.size() + 3) / 4), all.end());
+              };
+              const std::string what = fmt::format("{}, {}", groups_name, name);
+              rows.push_back(summarise(what + ", inner driver", b.id, "us", last(inner)));
+              rows.push_back(summarise(what + ", Heddle", b.id, "us", last(heddle)));
+              rows.push_back(summarise(what + ", all launches, ratio", b.id, "", {heddle_all / inner_all}));
+            }
+            return rows;
+          }};
+}
+
 constexpr const char *launch_name = "launch + finish", *chain_name = "1000 dependent launches",
                      *transfer_name = "write, kernel, read", *threads_name = "10000 commands, 8 threads";
 
@@ -291,7 +356,8 @@ std::vector<Shard> shards(Context& context) {
                     memory->resize(ints, 1);
                     return d.round_trip(*memory);
                   }),
-          ordinary(both, std::size_t{1} << (quick ? 22 : 26), quick ? 5 : 20)};
+          ordinary(both, std::size_t{1} << (quick ? 22 : 26), quick ? 5 : 20),
+          groups(both, quick ? 0.5 : 60)};
 }
 
 nlohmann::json summary(const std::vector<Row>& rows) {

@@ -19,7 +19,7 @@ namespace {
 
 struct Wishes {
   std::string devices, trace;
-  bool show = false, no_split = false;
+  bool show = false, no_split = false, no_variants = false;
 };
 
 // Loaders read these three. What the user had in them is kept for the drivers below, also where one `heddle run` starts
@@ -44,6 +44,7 @@ void run(const std::vector<std::string>& words, const Wishes& wishes, const Envi
     setenv("HEDDLE_DEVICES", wishes.devices.c_str(), 1);
   }
   if (wishes.no_split) setenv("HEDDLE_SPLIT", "off", 1);
+  if (wishes.no_variants) setenv("HEDDLE_VARIANTS", "off", 1);
   if (wishes.show) setenv("HEDDLE_REPORT", "on", 1);
   if (!wishes.trace.empty()) {  // the program may change its folder before it uses a device
     setenv("HEDDLE_TRACE", std::filesystem::absolute(wishes.trace).c_str(), 1);
@@ -84,6 +85,8 @@ void add_run_command(CLI::App& app, const Environment& environment, const std::v
   auto wishes = std::make_shared<Wishes>();
   command->add_option("--devices", wishes->devices, "Devices to use, as HEDDLE_DEVICES");
   command->add_flag("--no-split", wishes->no_split, "Leave every command to one device, as HEDDLE_SPLIT=off");
+  command->add_flag("--no-variants", wishes->no_variants,
+                    "Leave sizes of groups to the driver below where the program does, as HEDDLE_VARIANTS=off");
   command->add_flag("--show", wishes->show, "Say on standard error, when the program ends, what ran where");
   command->add_option("--trace", wishes->trace,
                       "Write a timeline that Perfetto opens; %p in the name becomes the process number");

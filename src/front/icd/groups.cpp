@@ -151,6 +151,7 @@ void note(const Grouped& of, Grouped::Shape& shape, const decide::Turn& turn, Na
   }
   measured().add(key_of(shape, turn.rival), {.points = points, .duration = run});
   if (const std::size_t best = shape.rivals.best(); best != before) {
+    observe_groups(*shape.device, of.name, best == 0 ? "" : variant_of(shape, best));
     core::log(core::LogLevel::info, fmt::format("kernel '{}', {} items: {}, {:.3f} ms", of.name, shape.key.shape,
                                                 variant_of(shape, best), 1e3 * core::seconds(shape.rivals.time())));
   }

@@ -37,7 +37,8 @@ struct Pending {
 struct Tally {
   std::size_t times = 0, bytes = 0, untimed = 0;  // untimed: failed, or not done when the program ended
   Nanoseconds time{0};
-  std::string why;  // launches were not given to the engine
+  std::string why;     // launches were not given to the engine
+  std::string groups;  // not of the driver's choice; of the last shape for which that was found
 };
 
 // What one device did.
@@ -168,9 +169,9 @@ std::string report_text(const Device& device, const Tallies& of) {
   for (const auto& [name, t] : kernels) {
     const std::size_t timed = t.times - t.untimed;
     untimed += t.untimed;
-    text += fmt::format("  {:<32} {:>10} {:>12.3f} {:>12.1f}{}{}\n", name, t.times, milliseconds(t.time),
+    text += fmt::format("  {:<32} {:>10} {:>12.3f} {:>12.1f}{}{}{}{}\n", name, t.times, milliseconds(t.time),
                         timed ? 1e3 * milliseconds(t.time) / static_cast<double>(timed) : 0.0,
-                        t.why.empty() ? "" : "  ", t.why);
+                        t.why.empty() ? "" : "  ", t.why, t.groups.empty() ? "" : "  ", t.groups);
   }
   if (kernels.empty()) text += "  none\n";
   const std::string moved = transfers("host to device", of.in) + transfers("device to host", of.out) +
@@ -252,6 +253,13 @@ void observe_direct(const Device& device, const std::string& name, std::string_v
   Observer& o = observer();
   std::lock_guard lock(o.mutex);
   o.devices[&device].kernels[name].why = why;
+}
+
+void observe_groups(const Device& device, const std::string& name, const std::string& groups) {
+  if (!observing()) return;
+  Observer& o = observer();
+  std::lock_guard lock(o.mutex);
+  o.devices[&device].kernels[name].groups = groups;
 }
 
 void observe_copy(Work::Kind kind, std::size_t bytes, Nanoseconds time) {

@@ -33,6 +33,8 @@ void observe(const Queue& queue, const Work& work, core::Nanoseconds begin, cl_e
 void observe_launch(const std::string& name, const engine::Report& report);
 // A launch that the engine was not given.
 void observe_direct(const Device& device, const std::string& name, std::string_view why);
+// What groups its launches have instead of the driver's.
+void observe_groups(const Device& device, const std::string& name, const std::string& groups);
 void observe_copy(Work::Kind kind, std::size_t bytes, core::Nanoseconds time);
 void observe_build(core::Nanoseconds begin);
 
