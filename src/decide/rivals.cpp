@@ -8,29 +8,25 @@ using core::Nanoseconds;
 
 namespace {
 
-constexpr int wins_needed =
-    4;  // in a row, each against a launch of the best one: launches alike may differ in their work
-constexpr double better = 0.95;    // as long as the best at most
-constexpr double hopeless = 1.5;   // as long: not looked at again
-constexpr std::int64_t later = 4;  // times as many launches until the first is compared again
+// Launches alike may differ in their work, so the best is timed anew before each launch of whoever is compared with it.
+constexpr int wins_needed = 4, losses_allowed = 1;
+constexpr double better = 0.95;     // as long as the best at most: a win
+constexpr double hopeless = 1.5;    // as long: out at once
+constexpr std::int64_t slower = 8;  // times, as a guess: so much is set aside before a rival is tried
+constexpr std::int64_t later = 4;   // times as many launches until the first is compared again
 
 }  // namespace
 
-bool Rivals::settled() const {
-  if (trial_ || !known()) return false;
-  for (std::size_t r = 0; r < rivals_.size(); ++r) {
-    if (r != best_ && !rivals_[r].out) return false;
-  }
-  return true;
+bool Rivals::affordable(std::size_t rival) const {
+  const Nanoseconds preparing = rivals_[rival].launched ? Nanoseconds{0} : std::max(limits_.preparing, preparing_);
+  return core::seconds(lost_ + slower * time_ + preparing) <= limits_.loss * core::seconds(so_far_);
 }
 
-// Nobody while trials have lost enough: it is taken for twice as slow as the best.
+// Nobody while trials have lost enough.
 std::optional<std::size_t> Rivals::challenger() const {
+  if (best_ != 0 && launches_ >= again_ && affordable(0)) return 0;
   for (std::size_t r = 0; r < rivals_.size(); ++r) {
-    if (r == best_ || (rivals_[r].out && !(r == 0 && settled() && launches_ >= again_))) continue;
-    const Nanoseconds cost = time_ + (rivals_[r].launched ? Nanoseconds{0} : limits_.preparing);
-    if (core::seconds(lost_ + cost) <= limits_.loss * core::seconds(so_far_)) return r;
-    return std::nullopt;
+    if (r != best_ && !rivals_[r].out) return affordable(r) ? std::optional(r) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -38,58 +34,70 @@ std::optional<std::size_t> Rivals::challenger() const {
 Turn Rivals::next() {
   ++launches_;
   so_far_ += first_time_;
-  // The first may have to be compiled.
-  if (launches_ == 1 || waiting_ || rivals_.size() < 2) return {best_, false};
-  if (known()) {
-    if (time_ < limits_.shortest) return {best_, false};
-    if (!trial_) trial_ = challenger();
-    if (!trial_) return {best_, false};
+  if (rivals_.size() < 2 || waiting_) return {best_, false};
+  if (launches_ >= look_) {
+    look_ = 2 * launches_;
+    waiting_ = true;
+    return {best_, true};
   }
+  if (!worthwhile() || (skip_ > 0 && skip_--)) return {best_, false};
+  if (!trial_) trial_ = challenger();
+  if (!trial_) return {best_, false};
   waiting_ = true;
-  return {known() && its_time_.count() == 0 ? *trial_ : best_, true};
+  return {beside_.count() == 0 ? best_ : *trial_, true};
 }
 
 void Rivals::note(const Turn& turn, Nanoseconds run, Nanoseconds waited) {
   waiting_ = false;
-  if (turn.rival != best_ && turn.rival != trial_) return;  // it was refused meanwhile
   run = std::max(run, Nanoseconds{1});
-  waited = std::min(waited, most_waited_);
   if (turn.rival == 0) {
-    if (first_time_.count() == 0) so_far_ = launches_ * run;
+    // The work may have become less, and what was taken for more than it was must not be spent.
+    so_far_ = first_time_.count() == 0 ? launches_ * run : std::min(so_far_, launches_ * run);
     first_time_ = run;
+    rivals_[0].launched = true;
   }
-  if (!trial_) {
-    time_ = run;
-  } else if (turn.rival == *trial_) {
-    lost_ += std::max(Nanoseconds{0}, run - time_);
-    if (Rival& rival = rivals_[turn.rival]; !rival.launched) {
-      rival.launched = true;
-      lost_ += waited;
-      limits_.preparing = waited;
-    }
-    its_time_ = run;
-    if (core::seconds(run) > hopeless * core::seconds(time_)) end_trial(false);
-  } else {
-    time_ = run;
-    const bool won = core::seconds(its_time_) <= better * core::seconds(run);
-    if (won && ++wins_ < wins_needed) {
-      its_time_ = Nanoseconds{0};
-    } else {
-      end_trial(won);
-    }
+  if (trial_ == turn.rival) return compare(run, waited);
+  if (turn.rival != best_) return;  // it was refused meanwhile
+  // Whatever the first launch of all had to wait for, other rivals may have to.
+  if (times_++ == 1) preparing_ = std::max(preparing_, waited_ - waited);
+  time_ = run, waited_ = waited;
+  if (trial_) beside_ = run;
+}
+
+void Rivals::compare(Nanoseconds run, Nanoseconds waited) {
+  Rival& rival = rivals_[*trial_];
+  lost_ += std::max(Nanoseconds{0}, run - beside_);
+  if (!rival.launched) {
+    rival.launched = true;
+    const Nanoseconds prepared = std::max(Nanoseconds{0}, waited - waited_);
+    lost_ += prepared;
+    preparing_ = std::max(preparing_, prepared);
+    limits_.preparing = Nanoseconds{0};  // no longer a guess
+  }
+  const double ratio = core::seconds(run) / core::seconds(beside_);
+  beside_ = Nanoseconds{0};
+  skip_ = (static_cast<std::uint64_t>(launches_) * 0x9E3779B97F4A7C15u) >> 62;
+  if (ratio <= better) {
+    if (++wins_ >= wins_needed) adopt(run);
+  } else if (ratio > hopeless || ++losses_ > losses_allowed) {
+    rival.out = true;
+    if (trial_ == 0) again_ = later * launches_;
+    end_trial();
   }
 }
 
-void Rivals::end_trial(bool won) {
-  rivals_[won ? best_ : *trial_].out = true;
-  if (won) {
-    best_ = *trial_, time_ = its_time_;
-    rivals_[best_].out = false;
-  }
+void Rivals::adopt(Nanoseconds time) {
+  rivals_[best_].out = true;
+  best_ = *trial_, time_ = time;
+  rivals_[best_].out = false;
+  again_ = later * launches_;
+  end_trial();
+}
+
+void Rivals::end_trial() {
   trial_.reset();
-  its_time_ = Nanoseconds{0};
-  wins_ = 0;
-  if (settled()) again_ = later * launches_;
+  beside_ = Nanoseconds{0};
+  wins_ = losses_ = 0;
 }
 
 void Rivals::drop() { waiting_ = false; }
@@ -97,16 +105,17 @@ void Rivals::drop() { waiting_ = false; }
 void Rivals::refuse(std::size_t rival) {
   if (rival == 0) return;
   rivals_[rival].out = true;
-  if (trial_ == rival) end_trial(false);
-  if (best_ == rival) {
-    best_ = 0;
-    rivals_[0].out = false;
-    if (trial_ == best_) end_trial(false), rivals_[0].out = false;
-  }
+  if (trial_ == rival) end_trial();
+  if (best_ != rival) return;
+  if (trial_) end_trial();  // it was compared with that
+  best_ = 0;
+  rivals_[0].out = false;
 }
 
-void Rivals::expect(const std::vector<std::size_t>& tried, std::size_t best) {
+void Rivals::expect(const std::vector<std::size_t>& tried, std::size_t best, Nanoseconds preparing) {
+  preparing_ = std::max(preparing_, preparing);
   for (const std::size_t r : tried) rivals_[r].out = r != best_;
+  if (trial_) end_trial();
   if (best == best_) return;
   rivals_[best].out = false;
   rivals_[best].launched = true;  // what it has to wait for was paid for

@@ -22,44 +22,52 @@ struct Turn {
 class Rivals {
  public:
   struct Limits {
-    double loss = 1.0 / 32;                                      // of what the first would have taken for all
+    double loss = 1.0 / 32;  // of what the first would have taken for all, as far as that can be known before a trial
     core::Nanoseconds shortest = std::chrono::microseconds(50);  // what is over sooner is left alone
     core::Nanoseconds preparing{0};  // before a rival's first launch, until that is known: devices may compile
   };
   // The first of them is whoever would do it anyway.
-  Rivals(std::size_t count, const Limits& limits)
-      : limits_(limits), most_waited_(4 * limits.preparing), rivals_(count) {}
+  Rivals(std::size_t count, const Limits& limits) : limits_(limits), rivals_(count) {}
 
   Turn next();
   // A launch whose time was wanted: how long it ran, and how long it was kept waiting.
   void note(const Turn& turn, core::Nanoseconds run, core::Nanoseconds waited);
   void drop();                     // one whose time was wanted will not tell it
   void refuse(std::size_t rival);  // it cannot run
-  // From an earlier run: these were tried, and this one was the best of them. It has to show it once more, at once.
-  void expect(const std::vector<std::size_t>& tried, std::size_t best);
+  // From an earlier run: these were tried, and this one was the best of them. It has to show it once more, at once. And
+  // what preparing took there.
+  void expect(const std::vector<std::size_t>& tried, std::size_t best, core::Nanoseconds preparing);
 
-  bool known() const { return time_.count() > 0; }  // what a launch takes
+  // Whether launches are known, and worth it.
+  bool worthwhile() const { return times_ >= 2 && time_ >= limits_.shortest; }
+  bool comparing() const { return trial_.has_value(); }
   std::size_t best() const { return best_; }
-  core::Nanoseconds time() const { return time_; }  // of the best, of late
-  bool settled() const;                             // nothing is tried for now
+  core::Nanoseconds time() const { return time_; }            // of the best, of late
+  core::Nanoseconds preparing() const { return preparing_; }  // the longest seen
 
  private:
   struct Rival {
     bool launched = false, out = false;
   };
+  bool affordable(std::size_t rival) const;
   std::optional<std::size_t> challenger() const;
-  void end_trial(bool won);
+  void compare(core::Nanoseconds run, core::Nanoseconds waited);
+  void end_trial();
+  void adopt(core::Nanoseconds time);
 
   Limits limits_;
-  core::Nanoseconds most_waited_;  // more was for something else
   std::vector<Rival> rivals_;
   std::size_t best_ = 0;
+  std::int64_t launches_ = 0, times_ = 0;
+  std::int64_t look_ = 1;   // at which launch the best is timed in any case
+  std::int64_t again_ = 0;  // from which on the first may show that it was put out wrongly
   core::Nanoseconds time_{0}, first_time_{0}, so_far_{0}, lost_{0};  // so far: what the first would have taken
-  std::int64_t launches_ = 0, again_ = 0;  // again: when the first may show that it was put out wrongly
-  bool waiting_ = false;                   // for a time
-  std::optional<std::size_t> trial_;       // who is compared with the best
-  core::Nanoseconds its_time_{0};          // 0: it is its turn
-  int wins_ = 0;
+  core::Nanoseconds waited_{0}, preparing_{0};
+  bool waiting_ = false;              // for a time
+  std::optional<std::size_t> trial_;  // who is compared with the best
+  core::Nanoseconds beside_{0};       // what that has just taken; 0: it is its turn
+  int wins_ = 0, losses_ = 0;
+  std::uint64_t skip_ = 0;  // launches until the next is timed: theirs may come in turns, too
 };
 
 }  // namespace heddle::decide

@@ -64,5 +64,75 @@ TEST(GroupBlind, TextThatOnlyLooksLikeAComment) {
   EXPECT_FALSE(blind_to_groups(std::string("a\0get_local_id", 14), ""));
 }
 
+TEST(GroupBlind, WhatCompilersTakeForTheEndOfALine) {
+  EXPECT_FALSE(blind_to_groups("// mac\rkernel void f() { get_local_id(0); }\r", ""));
+  for (const char* gap : {"\\\r", "\\\r\n", "\\ \v\n", "\\\f\n", "\\\n"})
+    EXPECT_FALSE(blind_to_groups(plain + "get_lo" + gap + "cal_id(0)", "")) << gap;
+  EXPECT_FALSE(
+      blind_to_groups("/* *?"
+                      "?/\n/ get_local_id(0) /* */",
+                      ""));
+  EXPECT_FALSE(blind_to_groups(plain, "-DX=get_lo\"\"cal_id(0)"));
+  EXPECT_FALSE(blind_to_groups(plain, "-DX=get_lo\\cal_id(0)"));
+  EXPECT_FALSE(blind_to_groups(plain + "printf(\"%d\", 1);", ""));
+}
+
+TEST(GroupBlind, KernelsWithoutArraysOfTheirOwn) {
+  EXPECT_TRUE(without_private_arrays(plain));
+  EXPECT_TRUE(without_private_arrays("constant float weights[9] = {1, 2};\n__constant int n[] = {3};\n" + plain));
+  EXPECT_TRUE(
+      without_private_arrays("#define N 9\n"
+                             "float at(global const float* a, int i) { return a[i]; }\n"
+                             "kernel void f(global float* a, global const float4* b, int n) {\n"
+                             "  float sum = a[0], other = b[1].x;  /* not t[3000] */\n"
+                             "  global float* p = &a[n];\n"
+                             "  for (int i = a[0]; i < n; ++i) sum += a[i] * b[i].y;\n"
+                             "  for (int i = 0; i < n; i += a[i]) a[i] = sum;\n"
+                             "  if (a[n] > 0) { sum = 1; } else a[n] = 2;\n"
+                             "  while (a[n] < 3) a[n]++;\n"
+                             "  switch (n) { case 1: a[1] = 2; break; default: a[2] *= 3; }\n"
+                             "  do a[n] -= 1; while (a[n]);\n"
+                             "  sum *= a[3]; p[1] = at(a, b[2].x) + (sum + 1) * a[4]; --a[2]; ++p[0]; *p = a[1];\n"
+                             "  unsigned x = a[1] > 2 ? a[2] : a[3], y = x;\n"
+                             "}\n"));
+}
+
+TEST(GroupBlind, ArraysInWhateverWay) {
+  for (const char* text : {"float t[3000];",
+                           "const float t[2] = {1, 2};",
+                           "float a, t[3000];",
+                           "float a = b[0], t[3000];",
+                           "float* t[8];",
+                           "float *t[8], x = 1;",
+                           "float4 t [16];",
+                           "struct S { float t[3000]; };",
+                           "typedef float T[3000];",
+                           "struct S s[10];",
+                           "struct { float x; } s[1000];",
+                           "struct { float x; } s[2] = {1};",
+                           "typedef struct { int x; } T[9];",
+                           "float (t)[3000];",
+                           "__attribute__((aligned(16))) float t[3000];",
+                           "float __attribute__((x)) t[3];",
+                           "typeof(x) t[3000];",
+                           "VEC(float) t[3000];",
+                           "ARRAY(t)[3000];",
+                           "x = (float[3000]) {1};",
+                           "unsigned long int t[1];",
+                           "#define T float t[3000]\n",
+                           "private float t[3];",
+                           "again: float t[3];",
+                           "for (float t[3];;) {}",
+                           "int f(float t[3]) { return 1; }",
+                           "float\nt\n[3000];",
+                           "float t\\\n[3];",
+                           "{ float t[3]; }",
+                           "if (x) { float t[3]; }",
+                           "case 1: { float t[3]; }",
+                           "float t[3][4];",
+                           "union { int x; } t[3], u;"})
+    EXPECT_FALSE(without_private_arrays(plain + text)) << text;
+}
+
 }  // namespace
 }  // namespace heddle::kernel

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "core/fingerprint.hpp"
 #include "core/log.hpp"
+#include "front/icd/line.hpp"
 #include "front/icd/observe.hpp"
 #include "front/icd/runtime.hpp"
 #include "kernel/group_blind.hpp"
@@ -21,7 +23,7 @@ namespace {
 constexpr std::size_t most_shapes = 64;  // of one kernel; whoever has more is never launched twice alike
 
 // What is tried, in this order: each differs much from those before.
-constexpr Extents along[] = {{256, 1, 1}, {64, 1, 1}, {1024, 1, 1}};
+constexpr Extents along[] = {{256, 1, 1}, {64, 1, 1}};
 constexpr Extents flat[] = {{16, 16, 1}, {8, 32, 1}, {64, 1, 1}, {1, 64, 1}, {256, 1, 1}, {4, 64, 1}, {8, 8, 1}};
 constexpr Extents deep[] = {{64, 1, 1}, {8, 8, 4}, {1, 1, 64}, {16, 4, 4}, {256, 1, 1}, {1, 64, 1}, {4, 4, 16}};
 
@@ -57,7 +59,7 @@ std::vector<Extents> sizes_for(const Device& device, cl_kernel kernel, cl_uint d
 decide::Rivals::Limits limits_for(const Device& device) {
   if (runtime().settings.variants == "always") return {.loss = 1e9, .shortest = Nanoseconds{0}};
   // PoCL compiles a kernel for each size of groups, about so long.
-  const bool compiles = device.info.space == device::host_memory;
+  const bool compiles = device.type == CL_DEVICE_TYPE_CPU;
   return {.preparing = std::chrono::milliseconds(compiles ? 300 : 0)};
 }
 
@@ -75,9 +77,27 @@ core::SampleKey key_of(const Grouped::Shape& shape, std::size_t rival) {
   return key;
 }
 
-// Once it is known that launches are worth it: what earlier runs have found.
-void recall(Grouped::Shape& shape) {
-  const core::History history = measured().load(shape.key.kernel, shape.key.device);
+constexpr const char* preparing_name = "preparing groups";
+
+// What earlier runs have found is read beside the program, as others may be writing.
+Line& recalling() {
+  static auto* const the = new Line;
+  return *the;
+}
+
+void recall(const std::shared_ptr<Grouped>& of, Grouped::Shape& shape) {
+  shape.recall = Grouped::Shape::Recall::coming;
+  recalling().add([of, &shape] {
+    core::History history = measured().load(shape.key.kernel, shape.key.device);
+    std::lock_guard hold(of->mutex);
+    shape.before = std::move(history);
+    shape.recall = Grouped::Shape::Recall::ready;
+  });
+}
+
+void use_recalled(Grouped::Shape& shape) {
+  shape.recall = Grouped::Shape::Recall::done;
+  const core::History history = std::move(shape.before);
   std::vector<std::size_t> tried;
   std::size_t best = 0;
   double least = 0;
@@ -85,22 +105,30 @@ void recall(Grouped::Shape& shape) {
     const core::Record* record = history.find(key_of(shape, r));
     if (!record || record->aggregate.count == 0) continue;
     if (r == 0) least = record->median();
-    if (least == 0) return;  // nothing to compare them with
+    if (least == 0) break;  // nothing to compare them with
     tried.push_back(r);
     if (record->median() < least) best = r, least = record->median();
   }
-  if (!tried.empty()) shape.rivals.expect(tried, best);
+  core::SampleKey key = shape.key;
+  key.variant = preparing_name;
+  const core::Record* preparing = history.find(key);
+  shape.rivals.expect(tried, best, Nanoseconds(preparing ? std::llround(preparing->aggregate.most) : 0));
 }
 
 std::unique_ptr<Grouped::Shape> shape_for(const Queue& queue, const Kernel& kernel, cl_uint dimensions,
                                           const Extents& global) {
   Program& program = *kernel.program;
   std::string options;
+  bool blind = false;
   {
     std::lock_guard hold(program.mutex);
-    if (const auto at = program.options.find(&queue.device); at != program.options.end()) options = at->second;
+    // Several devices may be one below; whichever of their builds is in use.
+    for (const auto& [device, text] : program.options) {
+      if (device->inner != queue.device.inner) continue;
+      blind = (options.empty() || blind) && kernel::blind_to_groups("", text);
+      options += text + '\n';
+    }
   }
-  const bool blind = kernel::blind_to_groups("", options);
   std::vector<Extents> sizes =
       blind ? sizes_for(queue.device, kernel.inner, dimensions, global) : std::vector<Extents>{{}};
   const std::string print = core::Fingerprint().add(program.blind_source).add(options).add(kernel.name).hex();
@@ -115,7 +143,7 @@ std::unique_ptr<Grouped::Shape> shape_for(const Queue& queue, const Kernel& kern
 }
 
 // What became of a launch that is watched; takes over the event.
-enum class End { not_yet, failed, done };
+enum class End { not_yet, not_begun, failed, done };
 End end_of(cl_event event, Nanoseconds& run, Nanoseconds& waited) {
   cl_int status = CL_QUEUED;
   if (pass<&Slots::clGetEventInfo>(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
@@ -131,28 +159,35 @@ End end_of(cl_event event, Nanoseconds& run, Nanoseconds& waited) {
     ++i;
   }
   pass<&Slots::clReleaseEvent>(event);
+  if (status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) return End::not_begun;
   if (status != CL_COMPLETE || times[2] < times[1]) return End::failed;
   run = Nanoseconds(static_cast<Nanoseconds::rep>(times[2] - times[1]));
   waited = Nanoseconds(static_cast<Nanoseconds::rep>(times[1] - std::min(times[0], times[1])));
   return End::done;
 }
 
-void note(const Grouped& of, Grouped::Shape& shape, const decide::Turn& turn, Nanoseconds run, Nanoseconds waited) {
-  const bool first = !shape.rivals.known();
+void note(const std::shared_ptr<Grouped>& of, Grouped::Shape& shape, const decide::Turn& turn, Nanoseconds run,
+          Nanoseconds waited) {
   const std::size_t before = shape.rivals.best();
+  const bool comparing = shape.rivals.comparing();
+  const Nanoseconds prepared = shape.rivals.preparing();
   shape.rivals.note(turn, run, waited);
-  if (first && run < limits_for(*shape.device).shortest) return;  // nothing is tried
+  if (shape.rivals.worthwhile() && shape.recall == Grouped::Shape::Recall::not_yet) recall(of, shape);
+  if (!comparing) return;
   std::int64_t points = 1;
   for (std::size_t d = 0; d < shape.dimensions; ++d) points *= static_cast<std::int64_t>(shape.global[d]);
-  if (first) {
-    recall(shape);
-    measured().name(shape.key.kernel, of.name);
-    measured().name(shape.key.device, shape.device->name);
-  }
+  measured().name(shape.key.kernel, of->name);
+  measured().name(shape.key.device, shape.device->name);
   measured().add(key_of(shape, turn.rival), {.points = points, .duration = run});
+  if (shape.rivals.preparing() > prepared || (turn.rival != 0 && prepared.count() > 0 && !shape.told_preparing)) {
+    core::SampleKey key = shape.key;
+    key.variant = preparing_name;
+    measured().add(key, {.points = 1, .duration = shape.rivals.preparing()});
+    shape.told_preparing = true;
+  }
   if (const std::size_t best = shape.rivals.best(); best != before) {
-    observe_groups(*shape.device, of.name, best == 0 ? "" : variant_of(shape, best));
-    core::log(core::LogLevel::info, fmt::format("kernel '{}', {} items: {}, {:.3f} ms", of.name, shape.key.shape,
+    observe_groups(*shape.device, of->name, best == 0 ? "" : variant_of(shape, best));
+    core::log(core::LogLevel::info, fmt::format("kernel '{}', {} items: {}, {:.3f} ms", of->name, shape.key.shape,
                                                 variant_of(shape, best), 1e3 * core::seconds(shape.rivals.time())));
   }
 }
@@ -171,6 +206,13 @@ bool chooses_groups() {
   return chosen;
 }
 
+std::string blind_name(std::string_view source) {
+  if (!chooses_groups() || !kernel::blind_to_groups(source, "") || !kernel::without_private_arrays(source)) return "";
+  return core::Fingerprint().add(source).hex();
+}
+
+void stop_recalling() { recalling().close(); }
+
 bool takes_times(const Device& device) { return device.type == CL_DEVICE_TYPE_CPU && chooses_groups(); }
 
 std::shared_ptr<Grouped> grouped_kernel(Program& program, const std::string& name) {
@@ -188,7 +230,7 @@ Grouped::~Grouped() {
 }
 
 Groups::Groups(const Queue& queue, const Kernel& kernel, cl_uint dimensions, const size_t* global)
-    : of_(kernel.grouped.get()) {
+    : of_(kernel.grouped) {
   if (!of_ || !global || !queue.timed) return;
   Extents sizes{1, 1, 1};
   std::copy(global, global + dimensions, sizes.begin());
@@ -215,26 +257,35 @@ Groups::Groups(const Queue& queue, const Kernel& kernel, cl_uint dimensions, con
     hold.lock();
     if (end == End::not_yet) {
       shape_->watched = event;
-    } else if (end == End::failed) {
-      shape_->rivals.drop();
-      shape_->rivals.refuse(turn.rival);
+    } else if (end == End::done) {
+      note(of_, *shape_, turn, run, waited);
     } else {
-      note(*of_, *shape_, turn, run, waited);
+      shape_->rivals.drop();
+      if (end == End::failed) shape_->rivals.refuse(turn.rival);
     }
   }
+  if (shape_->recall == Grouped::Shape::Recall::ready) use_recalled(*shape_);
   turn_ = shape_->rivals.next();
   size_ = shape_->sizes[turn_.rival];
 }
 
-void Groups::placed(cl_int code) {
-  if (!shape_ || (!turn_.timed && code == CL_SUCCESS)) return;
+void Groups::placed() {
+  if (!event_) return;
   std::lock_guard hold(of_->mutex);
-  if (event_) {
-    shape_->watched = std::exchange(event_, nullptr), shape_->turn = turn_;
-  } else if (turn_.timed) {
-    shape_->rivals.drop();
-  }
-  if (code != CL_SUCCESS) shape_->rivals.refuse(turn_.rival);
+  shape_->watched = std::exchange(event_, nullptr), shape_->turn = turn_;
+  placed_ = true;
+}
+
+void Groups::refused() {
+  std::lock_guard hold(of_->mutex);
+  shape_->rivals.refuse(turn_.rival);
+}
+
+Groups::~Groups() {
+  if (!shape_ || !turn_.timed || placed_) return;
+  if (event_) pass<&Slots::clReleaseEvent>(event_);
+  std::lock_guard hold(of_->mutex);
+  shape_->rivals.drop();
 }
 
 }  // namespace heddle::front::icd

@@ -29,6 +29,9 @@ struct Grouped {
     decide::Rivals rivals;
     cl_event watched = nullptr;  // a launch whose time is wanted
     decide::Turn turn{};         // and whose
+    enum class Recall { not_yet, coming, ready, done } recall = Recall::not_yet;
+    core::History before;         // where that is ready: what earlier runs have found
+    bool told_preparing = false;  // how long that takes is in the store
   };
   explicit Grouped(std::string its_name) : name(std::move(its_name)) {}
   ~Grouped();
@@ -38,8 +41,11 @@ struct Grouped {
   std::vector<std::unique_ptr<Shape>> shapes;  // few; they stay
 };
 
-// Whether they are chosen at all.
+// Whether they are chosen at all; and for a source, under which name in the store: none where they are not.
 bool chooses_groups();
+std::string blind_name(std::string_view source);
+// The process ends: nothing is read from the store any more.
+void stop_recalling();
 // Whether queues of this device take times for that without being asked: where it costs nothing.
 bool takes_times(const Device& device);
 
@@ -51,17 +57,20 @@ class Groups {
  public:
   Groups(const Queue& queue, const Kernel& kernel, cl_uint dimensions, const size_t* global);
   Groups(const Groups&) = delete;
+  ~Groups();
 
   const size_t* local() const { return size_[0] ? size_.data() : nullptr; }
   cl_event* watched() { return shape_ && turn_.timed ? &event_ : nullptr; }  // for a reference to its inner event
-  void placed(cl_int code);                                                  // what the inner driver said
+  void placed();   // as it said; else its time will not be known
+  void refused();  // although the driver's choice was taken
 
  private:
-  Grouped* of_ = nullptr;
+  const std::shared_ptr<Grouped>& of_;  // the kernel's
   Grouped::Shape* shape_ = nullptr;
   Extents size_{};
   decide::Turn turn_{};
   cl_event event_ = nullptr;
+  bool placed_ = false;
 };
 
 }  // namespace heddle::front::icd

@@ -296,10 +296,12 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kern
       Groups groups(queue, kernel, dimensions, global);
       waits.watched = groups.watched();
       const cl_int code = place(groups.local());
-      groups.placed(code);
+      if (code == CL_SUCCESS) groups.placed();
       if (code == CL_SUCCESS || !groups.local()) return code;
       waits.watched = nullptr;
-      return place(nullptr);
+      const cl_int plain = place(nullptr);
+      if (plain == CL_SUCCESS) groups.refused();
+      return plain;
     };
     if (!queue.context->loom) return place_in_groups();
     const MemoriesOf memories(kernel);

@@ -1,14 +1,12 @@
 // Programs: from source, binary, intermediate language or built-in kernels; built, compiled, linked.
 #include <algorithm>
 
-#include "core/fingerprint.hpp"
 #include "device/quirks.hpp"
 #include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/groups.hpp"
 #include "front/icd/observe.hpp"
 #include "front/icd/runtime.hpp"
-#include "kernel/group_blind.hpp"
 
 namespace heddle::front::icd {
 
@@ -38,9 +36,11 @@ struct Targets {
 };
 
 void remember_options(Program& program, const Targets& targets, const char* options) {
+  std::map<std::string, std::shared_ptr<Grouped>> before;  // let go without the lock, as they hold inner events
   std::lock_guard lock(program.mutex);
   for (const Device* device : targets.devices) program.options[device] = options ? options : "";
   program.woven.clear();  // kernels from now on are others
+  before.swap(program.grouped);
 }
 
 // The program's own options with what the driver below needs.
@@ -114,8 +114,7 @@ cl_program CL_API_CALL clCreateProgramWithSource(cl_context handle, cl_uint coun
       const bool has_end = !lengths || lengths[i] == 0;
       source += has_end ? std::string(strings[i]) : std::string(strings[i], lengths[i]);
     }
-    if (chooses_groups() && kernel::blind_to_groups(source, ""))
-      valid(made).blind_source = core::Fingerprint().add(source).hex();
+    valid(made).blind_source = blind_name(source);
     if (context.loom) valid(made).source = std::move(source);
     return made;
   });

@@ -17,6 +17,7 @@
 #include "core/errors.hpp"
 #include "core/log.hpp"
 #include "front/icd/callbacks.hpp"
+#include "front/icd/groups.hpp"
 #include "front/icd/loom.hpp"
 #include "front/icd/observe.hpp"
 
@@ -75,6 +76,7 @@ void let_work_end() {
       };
       stop_building();
       less();
+      stop_recalling();
       keep_measured();  // what was found out; rather that than the last launches
       finish_weaving();
       keep_measured();

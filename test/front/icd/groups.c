@@ -169,12 +169,75 @@ static void that_are_seen(void) {
   OK(clReleaseProgram(sees));
 }
 
+// The same program, built again: what was true of its first build need not be of the second.
+static void built_again(void) {
+  const char* const text = "kernel void see(global uint* to) { if (get_global_id(0) == 0) to[0] = SEEN; }\n";
+  const cl_program program_of_two = build(m, text, "-DSEEN=7");
+  const cl_mem to = buffer_of(m, CL_MEM_READ_WRITE, 4, NULL);
+  const char* const options[] = {"-DSEEN=7", "-DSEEN=get_local_size(0)"};
+  for (int b = 0; b < 2; ++b) {
+    if (b > 0) OK(clBuildProgram(program_of_two, 1, &m.device, options[b], NULL, NULL));
+    const cl_kernel kernel = kernel_of(program_of_two, "see");
+    OK(clSetKernelArg(kernel, 0, sizeof to, &to));
+    cl_uint first = 0;
+    for (int i = 0; i < launches; ++i) {
+      const size_t global = 4096;
+      cl_uint got = 0xA5A5A5A5;
+      OK(clEnqueueNDRangeKernel(m.queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+      OK(clEnqueueReadBuffer(m.queue, to, CL_TRUE, 0, 4, &got, 0, NULL, NULL));
+      if (i == 0) first = got;
+      CHECK(got == first && (b == 1 || got == 7));
+    }
+    OK(clReleaseKernel(kernel));
+  }
+  OK(clReleaseMemObject(to));
+  OK(clReleaseProgram(program_of_two));
+}
+
+// Work-items with much memory of their own, which drivers may hold for a whole group at once.
+static void with_private_arrays(void) {
+  enum { items = 512 };
+  const cl_program large = build(m,
+                                 "kernel void fill(global float* to, int n) {\n"
+                                 "  float own[3000];\n  const int g = get_global_id(0);\n  float sum = 0;\n"
+                                 "  for (int i = 0; i < n; ++i) own[(7 * i + g) % 3000] = i + g;\n"
+                                 "  for (int i = 0; i < n; ++i) sum += own[(7 * i + g) % 3000];\n"
+                                 "  to[g] = sum;\n}\n",
+                                 "");
+  const cl_mem to = buffer_of(m, CL_MEM_READ_WRITE, items * 4, NULL);
+  const cl_kernel kernel = kernel_of(large, "fill");
+  const cl_int n = 9;
+  OK(clSetKernelArg(kernel, 0, sizeof to, &to));
+  OK(clSetKernelArg(kernel, 1, sizeof n, &n));
+  for (int i = 0; i < launches; ++i) {
+    const size_t global = items;
+    float got[items];
+    poison(got, sizeof got);
+    OK(clEnqueueNDRangeKernel(m.queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+    OK(clEnqueueReadBuffer(m.queue, to, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL));
+    int wrong = 0;
+    for (int g = 0; g < items; ++g) wrong += got[g] != (float)(n * g + n * (n - 1) / 2);
+    CHECK(wrong == 0);
+  }
+  OK(clReleaseKernel(kernel));
+  OK(clReleaseMemObject(to));
+  OK(clReleaseProgram(large));
+}
+
 // What the program may not do stays refused, however often.
 static void refused(void) {
   const cl_kernel kernel = kernel_of(program, "turn");
   const size_t some = 1024;
   for (int i = 0; i < launches; ++i)
     GIVES(CL_INVALID_KERNEL_ARGS, clEnqueueNDRangeKernel(m.queue, kernel, 1, NULL, &some, NULL, 0, NULL, NULL));
+  const cl_mem buffer = buffer_of(m, CL_MEM_READ_WRITE, most * 4, NULL);
+  const cl_uint key = 3;
+  OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+  OK(clSetKernelArg(kernel, 1, sizeof buffer, &buffer));
+  OK(clSetKernelArg(kernel, 2, sizeof key, &key));
+  for (int i = 0; m.heddle && i < launches; ++i)  // PoCL 3.1 does not survive it
+    GIVES(CL_INVALID_EVENT_WAIT_LIST, clEnqueueNDRangeKernel(m.queue, kernel, 1, NULL, &some, NULL, 1, NULL, NULL));
+  OK(clReleaseMemObject(buffer));
   OK(clReleaseKernel(kernel));
 }
 
@@ -194,6 +257,10 @@ int main(int argc, char** argv) {
   group("groups of launches in flight");
   that_are_seen();
   group("groups that a kernel sees");
+  built_again();
+  group("a program that is built again");
+  with_private_arrays();
+  group("kernels with arrays of their own");
   refused();
   group("launches that are refused");
   behind_a_user_event();
