@@ -1,5 +1,9 @@
 // Launches that leave the size of groups to the driver, again and again: whatever it tries, each computes what it
 // should. Argument: launches of each kind.
+#define _POSIX_C_SOURCE 200809L
+
+#include <pthread.h>
+
 #include "program.h"
 
 enum { workers = 3 };
@@ -47,12 +51,12 @@ static cl_uint expected(const struct Kind* kind, const cl_uint* from, cl_uint ke
 }
 
 struct Worker {
-  thrd_t thread;
+  pthread_t thread;
   uint64_t random;
 };
 
 // One after the other, in all kinds, as programs do that compute step by step; each step with an argument of its own.
-static int work(void* data) {
+static void* work(void* data) {
   struct Worker* worker = data;
   cl_int error = CL_SUCCESS;
   const cl_command_queue_properties properties =
@@ -92,7 +96,7 @@ static int work(void* data) {
   OK(clReleaseMemObject(from));
   OK(clReleaseMemObject(to));
   OK(clReleaseCommandQueue(queue));
-  return 0;
+  return NULL;
 }
 
 // Many in flight, without a look in between.
@@ -249,9 +253,9 @@ int main(int argc, char** argv) {
   struct Worker all[workers];
   for (int w = 0; w < workers; ++w) {
     all[w].random = next_random() * 2u + 1;
-    if (thrd_create(&all[w].thread, work, &all[w]) != thrd_success) need(CL_OUT_OF_HOST_MEMORY, "thrd_create");
+    if (pthread_create(&all[w].thread, NULL, work, &all[w]) != 0) need(CL_OUT_OF_HOST_MEMORY, "pthread_create");
   }
-  for (int w = 0; w < workers; ++w) thrd_join(all[w].thread, NULL);
+  for (int w = 0; w < workers; ++w) pthread_join(all[w].thread, NULL);
   group("groups of all kinds of launches, from three threads");
   in_flight();
   group("groups of launches in flight");
