@@ -149,8 +149,9 @@ std::string atomic_merge(const KernelFacts& facts, std::size_t argument) {
     if (access.kind != AccessKind::atomic || access.argument != static_cast<int>(argument)) continue;
     const std::string& operation = access.operation;
     const bool adds = operation == "add" || operation == "sub" || operation == "inc" || operation == "dec";
-    const bool bits = operation == "and" || operation == "or" || operation == "xor";
-    const std::string merge = adds ? "add" : bits ? operation : "";
+    const bool same = operation == "and" || operation == "or" || operation == "xor" || operation == "signed_min" ||
+                      operation == "signed_max" || operation == "unsigned_min" || operation == "unsigned_max";
+    const std::string merge = adds ? "add" : same ? operation : "";
     if (merge.empty() || !access.commutative || access.result_used) return "";
     if (!out.empty() && (out != merge || bytes != access.bytes)) return "";  // a sum of 8 bytes is not two of 4
     out = merge, bytes = access.bytes;

@@ -44,7 +44,8 @@ const char* to_string(Merge);
 Merge merge_of(const BoundKernel& kernel, std::size_t argument, const Box& groups);
 
 // What atomics do to an argument, where it can be told from what a memory's copy was before and after: "add", "and",
-// "or" or "xor", for all of them; empty: nothing of the kind.
+// "or", "xor", or "min" or "max" with "signed_" or "unsigned_" before it, for all of them; empty: nothing of the
+// kind.
 std::string atomic_merge(const KernelFacts& facts, std::size_t argument);
 
 // Bytes of what must not be torn where an argument is compared with a snapshot: what all accesses that write to it have

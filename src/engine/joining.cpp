@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "core/answers.hpp"
@@ -53,7 +54,19 @@ void take_words(std::span<const std::byte> before, std::span<const std::byte> af
   if (atomics == "xor")
     return with([](There there, Word was, Word is) { there.fetch_xor(static_cast<Word>(is ^ was), relaxed); });
   if (atomics == "and") return with([](There there, Word, Word is) { there.fetch_and(is, relaxed); });
-  with([](There there, Word, Word is) { there.fetch_or(is, relaxed); });
+  if (atomics == "or") return with([](There there, Word, Word is) { there.fetch_or(is, relaxed); });
+  const auto first = [&](const auto& before_it) {
+    with([&](There there, Word, Word is) {
+      Word now = there.load(relaxed);
+      while (before_it(is, now) && !there.compare_exchange_weak(now, is, relaxed)) {
+      }
+    });
+  };
+  using Signed = std::make_signed_t<Word>;
+  if (atomics == "unsigned_min") return first([](Word a, Word b) { return a < b; });
+  if (atomics == "unsigned_max") return first([](Word a, Word b) { return a > b; });
+  if (atomics == "signed_min") return first([](Word a, Word b) { return Signed(a) < Signed(b); });
+  first([](Word a, Word b) { return Signed(a) > Signed(b); });
 }
 
 }  // namespace

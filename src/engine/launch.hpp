@@ -109,7 +109,7 @@ bool writes_to(const Launch& launch, const Way& way, const core::Box& box, const
 // before the launch, and what it has changed comes to the host's copy.
 struct Join {
   std::shared_ptr<Memory> memory;
-  std::string atomics;     // what each does to words that all may change: "add", "and", "or", "xor"; empty: nothing
+  std::string atomics;     // what each does to words that all may change: "add"; empty: nothing
   std::int64_t width = 0;  // of what is compared, in bytes
   SpanSet bytes;           // that the launch touches
   HostBlock before;        // those of the memory, at their places; none: nobody has begun

@@ -61,15 +61,29 @@ const std::vector<Joined> kernels = {
      [](std::size_t i, const Array& in, const Array& at, Array& out, Array& more) {
        out[in[i] % 61] |= at[i], more[in[i] % 61] ^= at[i];
      }},
+    {"extremes", "atomic_max(&out[at[i] % 61], in[i]); atomic_min(&more[at[i] % 61], in[i]);",
+     [](std::size_t i, const Array& in, const Array& at, Array& out, Array& more) {
+       out[at[i] % 61] = std::max(out[at[i] % 61], in[i]), more[at[i] % 61] = std::min(more[at[i] % 61], in[i]);
+     }},
+    {"signed_extremes",
+     "atomic_max((global int*)&out[at[i] % 61], (int)in[i]); atomic_min((volatile global int*)more + at[i] % 61, "
+     "(int)in[i]);",
+     [](std::size_t i, const Array& in, const Array& at, Array& out, Array& more) {
+       const auto of = [](std::uint32_t x) { return static_cast<std::int32_t>(x); };
+       if (of(in[i]) > of(out[at[i] % 61])) out[at[i] % 61] = in[i];
+       if (of(in[i]) < of(more[at[i] % 61])) more[at[i] % 61] = in[i];
+     }},
     // Not joined, and right all the same.
     {"mixed", "atomic_or(&out[in[i] % 61], at[i]); atomic_add(&out[100 + in[i] % 61], at[i]);",
      [](std::size_t i, const Array& in, const Array& at, Array& out, Array&) {
        out[in[i] % 61] |= at[i], out[100 + in[i] % 61] += at[i];
      },
      false},
-    {"most", "atomic_max(&out[in[i] % 61], at[i]);",
+    {"signs", "atomic_max(&out[in[i] % 61], at[i]); atomic_max((global int*)&out[100 + in[i] % 61], (int)in[i]);",
      [](std::size_t i, const Array& in, const Array& at, Array& out, Array&) {
        out[in[i] % 61] = std::max(out[in[i] % 61], at[i]);
+       std::uint32_t& to = out[100 + in[i] % 61];
+       if (static_cast<std::int32_t>(in[i]) > static_cast<std::int32_t>(to)) to = in[i];
      },
      false},
 };

@@ -63,10 +63,15 @@ TEST(Join, TakesWhatWasChanged) {
 template <class Word>
 void join_atomics(const std::string& atomics, std::mt19937_64& random) {
   const auto apply = [&](Word& to, Word value) {
-    to = static_cast<Word>(atomics == "add"   ? to + value
-                           : atomics == "and" ? to & value
-                           : atomics == "or"  ? to | value
-                                              : to ^ value);
+    using Signed = std::make_signed_t<Word>;
+    to = static_cast<Word>(atomics == "add"            ? to + value
+                           : atomics == "and"          ? to & value
+                           : atomics == "or"           ? to | value
+                           : atomics == "xor"          ? to ^ value
+                           : atomics == "unsigned_min" ? std::min(to, value)
+                           : atomics == "unsigned_max" ? std::max(to, value)
+                           : atomics == "signed_min"   ? Word(std::min(Signed(to), Signed(value)))
+                                                       : Word(std::max(Signed(to), Signed(value))));
   };
   Joining j(sizeof(Word), atomics, random);
   std::vector<std::byte> expected(j.host().begin(), j.host().end());
@@ -84,7 +89,8 @@ void join_atomics(const std::string& atomics, std::mt19937_64& random) {
 TEST(Join, DoesWhatAtomicsDo) {
   std::mt19937_64 random(std::random_device{}());
   for (int round = 0; round < 100; ++round) {
-    for (const std::string atomics : {"add", "and", "or", "xor"})
+    for (const std::string atomics :
+         {"add", "and", "or", "xor", "signed_min", "signed_max", "unsigned_min", "unsigned_max"})
       join_atomics<std::uint32_t>(atomics, random), join_atomics<std::uint64_t>(atomics, random);
   }
 }

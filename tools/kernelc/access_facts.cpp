@@ -319,6 +319,11 @@ class Collector {
         call.getType()->isVoidTy() && call.arg_size() > 1 ? call.getArgOperand(1)->getType() : call.getType();
     const bool whole = type->isIntegerTy() && !type->isIntegerTy(1);
     access.commutative = whole && is_commutative(access.operation);  // sums of floats depend on their order
+    // In which order words are, only the type says.
+    if (access.operation == "min" || access.operation == "max") {
+      const auto is_signed = call.getCalledFunction() ? atomic_is_signed(*call.getCalledFunction()) : std::nullopt;
+      if (whole && is_signed) access.operation = (*is_signed ? "signed_" : "unsigned_") + access.operation;
+    }
     access.bytes = whole || type->isFloatingPointTy() ? store_size(type) : 8;
     const std::size_t before = analysis_.facts.accesses.size();
     add(access, call.getArgOperand(0), call, {}, whole || type->isFloatingPointTy());

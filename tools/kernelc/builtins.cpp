@@ -89,6 +89,21 @@ std::string atomic_operation(const std::string& name) {
   return out;
 }
 
+std::optional<bool> atomic_is_signed(const llvm::Function& function) {
+  // A pointer, its address space, qualifiers, and then the type: PU3AS1Vi, PU3AS1VU7_Atomicj.
+  llvm::StringRef type = mangled_arguments(function);
+  if (!type.consume_front("P")) return std::nullopt;
+  for (unsigned length = 0; !type.empty();) {
+    if (type.consume_front("V") || type.consume_front("K")) continue;
+    if (!type.consume_front("U")) break;
+    if (type.consumeInteger(10, length) || type.size() < length) return std::nullopt;
+    type = type.drop_front(length);
+  }
+  if (type.startswith("i") || type.startswith("l")) return true;
+  if (type.startswith("j") || type.startswith("m")) return false;
+  return std::nullopt;
+}
+
 bool is_commutative(const std::string& operation) {
   static const std::set<std::string> known = {"add", "sub", "inc", "dec", "min", "max", "and", "or", "xor"};
   return known.count(operation) > 0;

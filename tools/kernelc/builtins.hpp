@@ -29,6 +29,8 @@ bool is_clangs_own_atomic(const std::string& name);  // __opencl_atomic_*, __syn
 bool is_barrier(const std::string& name);
 // "atomic_fetch_add_explicit" -> "add"; "atom_inc" -> "inc".
 std::string atomic_operation(const std::string& name);
+// Whether what an atomic's pointer points to is signed; nothing where its name does not say so.
+std::optional<bool> atomic_is_signed(const llvm::Function& function);
 bool is_commutative(const std::string& operation);
 
 // vloadN, vstoreN and their half relatives: elements moved, and the bytes of an element in memory.
