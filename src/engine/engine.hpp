@@ -259,6 +259,7 @@ class Engine {
   // sharing.cpp
   Pace& pace_of(const Way& way, std::size_t member) const;
   void learn_paces(const Launch& launch) const;
+  void recall_paces(const Launch& launch) const;
   bool linked(std::size_t member) const;  // it is known how fast bytes come to its memory and back
   Launch::Copies copies_of(const Launch& launch, std::size_t member) const;
   void describe(const Launch& launch, std::size_t member, decide::Member& to) const;

@@ -116,6 +116,8 @@ class Kernel {
 
   std::vector<Built> built;  // per member
   std::vector<Pace> paces;   // and how fast it was there
+  // The same in the store: its fingerprint there, once that was looked up.
+  std::string paces_kept_as;
 
   // The shape of a launch, remembered for the next.
   std::shared_ptr<const Shape> shape(const core::Grid& grid, const std::vector<std::vector<std::byte>>& scalars,

@@ -10,15 +10,19 @@ constexpr std::size_t remembered = 64;
 constexpr double as_expected = 0.1;
 }  // namespace
 
-void Pace::add(predict::Observation observation) {
+bool Pace::add(predict::Observation observation) {
   // What was expected teaches little.
   const bool known =
       model_ && seen_.size() >= remembered / 4 &&
       std::abs(model_->at(observation.variables)(observation.points) / observation.seconds - 1) < as_expected;
   unlearnt_ += !known;
-  if (seen_.size() < remembered) return seen_.push_back(std::move(observation));
-  seen_[next_] = std::move(observation);
-  next_ = (next_ + 1) % remembered;
+  if (seen_.size() < remembered) {
+    seen_.push_back(std::move(observation));
+  } else {
+    seen_[next_] = std::move(observation);
+    next_ = (next_ + 1) % remembered;
+  }
+  return !known;
 }
 
 predict::Curve Pace::at(std::span<const double> variables) const {

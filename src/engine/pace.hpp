@@ -12,7 +12,7 @@ class Pace {
  public:
   bool known() const { return !seen_.empty(); }
   std::size_t count() const { return seen_.size(); }
-  void add(predict::Observation observation);
+  bool add(predict::Observation observation);                  // whether it taught something
   predict::Curve at(std::span<const double> variables) const;  // of a known one
 
  private:

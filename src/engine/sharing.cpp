@@ -1,14 +1,40 @@
 // What is known of each device that could take part in a launch: how long it computes, and what copies it needs.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "core/answers.hpp"
 #include "engine/engine.hpp"
+#include "profile/store.hpp"
 
 namespace heddle::engine {
 
 using device::host_memory;
+
+namespace {
+
+// Under which the store has what parts of launches took, whatever the shapes of those.
+constexpr const char* pace_shape = "parts";
+
+std::string text_of(const std::vector<double>& variables) { return fmt::format("{}", fmt::join(variables, " ")); }
+
+std::optional<std::vector<double>> numbers_in(const std::string& text) {
+  std::vector<double> out;
+  const char* end = text.data() + text.size();
+  for (const char* at = text.data(); at != end;) {
+    double number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) return std::nullopt;
+    out.push_back(number);
+    at = next == end ? end : next + 1;
+  }
+  return out;
+}
+
+}  // namespace
 
 // Bytes that a device would need for parts of a launch, and bring back: however little it gets, and a point more. The
 // host's memory is where results are wanted.
@@ -63,7 +89,40 @@ void Engine::learn_paces(const Launch& launch) const {
     else
       same->what.points += one.what.points, same->what.seconds += one.what.seconds;
   }
-  for (const Launch::Observed& one : all) pace_of(launch.ways[one.way], one.member).add(one.what);
+  for (const Launch::Observed& one : all) {
+    const Way& way = launch.ways[one.way];
+    const bool taught = pace_of(way, one.member).add(one.what);
+    const std::string& kernel = way.kernel->paces_kept_as;
+    if (!taught || kernel.empty() || one.what.points < 1) continue;
+    options_.store->add(
+        {kernel, way.variant, text_of(one.what.variables), members_[one.member].device->info().fingerprint, pace_shape},
+        {.points = std::llround(one.what.points), .duration = Nanoseconds(std::llround(1e9 * one.what.seconds))});
+  }
+}
+
+// What earlier runs have seen, once for each kernel.
+void Engine::recall_paces(const Launch& launch) const {
+  if (!options_.store || members_.size() == 1) return;
+  for (const Way& way : launch.ways) {
+    if (!way.kernel->paces_kept_as.empty()) continue;
+    way.kernel->paces_kept_as = key_of(launch, way, "").kernel;
+    options_.store->name(way.kernel->paces_kept_as, launch.name());
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      const device::Info& info = members_[m].device->info();
+      Pace& pace = pace_of(way, m);
+      if (pace.known()) continue;  // a twin's
+      options_.store->name(info.fingerprint, info.name);
+      const core::History history = options_.store->load(way.kernel->paces_kept_as, info.fingerprint);
+      for (const auto& [key, record] : history.records()) {
+        if (key.shape != pace_shape || key.variant != way.variant) continue;
+        const std::optional<std::vector<double>> variables = numbers_in(key.parameters);
+        for (const core::Sample& sample : record.samples) {
+          if (variables && sample.duration.count() > 0)
+            pace.add({static_cast<double>(sample.points), *variables, core::seconds(sample.duration)});
+        }
+      }
+    }
+  }
 }
 
 bool Engine::linked(std::size_t m) const { return members_[m].link.in > 0 && members_[m].link.out > 0; }
@@ -193,6 +252,7 @@ void Engine::recall_cuts(Launch& launch) {
   const auto& shape = launch.ways.front().shape;
   const Wishes& wishes = launch.request.wishes;
   std::vector<core::Box> boxes;
+  recall_paces(launch);
   if (shape) {
     decide::Next next = parts_to_try(launch);
     launch.tried = std::move(next.parts), launch.settled = next.settled;

@@ -75,6 +75,32 @@ TEST(Sharing, TheFirstLaunchFindsOut) {
   EXPECT_LT(first.seconds, 1.3 * many / 5e7);
 }
 
+// And the first of the next run knows it, whatever its size.
+TEST(Sharing, TheNextRunKnowsHowFastDevicesAre) {
+  const std::string machine = "device a cpu\nrate 1e7\nlaunch 5us\ndevice b cpu\nrate 4e7\nlaunch 5us\n";
+  profile::Store store(":memory:");
+  for (int run = 0; run < 2; ++run) {
+    Bench bench(machine, {.store = &store});
+    const auto in = bench.memory(many), out = bench.memory(many);
+    const auto map = bench.kernel("map");
+    const Outcome first = outcome(bench, bench.run(map, {in, out}));
+    if (run == 1) {
+      EXPECT_LT(first.seconds, 1.03 * many / 5e7);
+      EXPECT_NEAR(static_cast<double>(first.points.at("b")) / many, 0.8, 0.02);
+    }
+    for (int i = 0; run == 0 && i < 4; ++i) outcome(bench, bench.run(map, {in, out}));
+  }
+  // What is twice as fast as it was is noticed at once, and in the next run believed.
+  for (int run = 0; run < 2; ++run) {
+    Bench bench("device a cpu\nrate 2e7\nlaunch 5us\ndevice b cpu\nrate 4e7\nlaunch 5us\n", {.store = &store});
+    const auto in = bench.memory(many), out = bench.memory(many);
+    const auto map = bench.kernel("map");
+    Outcome last;
+    for (int i = 0; i < 10; ++i) last = outcome(bench, bench.run(map, {in, out}));
+    EXPECT_LT(last.seconds, 1.05 * many / 6e7);
+  }
+}
+
 Options with_link(double rate) {
   Options out;
   out.links = {{rate, rate}, {}};
