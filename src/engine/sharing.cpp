@@ -1,12 +1,12 @@
 // What is known of each device that could take part in a launch: how long it computes, and what copies it needs.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "core/answers.hpp"
+#include "core/parameters.hpp"
 #include "engine/engine.hpp"
 #include "profile/store.hpp"
 
@@ -19,19 +19,20 @@ namespace {
 // Under which the store has what parts of launches took, whatever the shapes of those.
 constexpr const char* pace_shape = "parts";
 
-std::string text_of(const std::vector<double>& variables) { return fmt::format("{}", fmt::join(variables, " ")); }
+// What they depended on, as the store keeps parameters.
+std::string text_of(const std::vector<double>& variables) {
+  core::Configuration out;
+  for (const double variable : variables) out.values.emplace_back(fmt::format("v{}", out.values.size()), variable);
+  return core::to_string(out);
+}
 
-std::optional<std::vector<double>> numbers_in(const std::string& text) {
+// Empty: that was written by another version.
+std::optional<std::vector<double>> variables_in(const std::string& text) try {
   std::vector<double> out;
-  const char* end = text.data() + text.size();
-  for (const char* at = text.data(); at != end;) {
-    double number = 0;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc()) return std::nullopt;
-    out.push_back(number);
-    at = next == end ? end : next + 1;
-  }
+  for (const auto& [name, value] : core::parse_configuration(text).values) out.push_back(std::get<double>(value));
   return out;
+} catch (const std::exception&) {
+  return std::nullopt;
 }
 
 }  // namespace
@@ -115,7 +116,7 @@ void Engine::recall_paces(const Launch& launch) const {
       const core::History history = options_.store->load(way.kernel->paces_kept_as, info.fingerprint);
       for (const auto& [key, record] : history.records()) {
         if (key.shape != pace_shape || key.variant != way.variant) continue;
-        const std::optional<std::vector<double>> variables = numbers_in(key.parameters);
+        const std::optional<std::vector<double>> variables = variables_in(key.parameters);
         for (const core::Sample& sample : record.samples) {
           if (variables && sample.duration.count() > 0)
             pace.add({static_cast<double>(sample.points), *variables, core::seconds(sample.duration)});

@@ -150,6 +150,7 @@ End end_of(cl_event event, Nanoseconds& run, Nanoseconds& waited) {
       CL_SUCCESS)
     status = -1;
   if (status > CL_COMPLETE) return End::not_yet;
+  const bool begun = status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   std::array<cl_ulong, 3> times{};
   std::size_t i = 0;
   for (const cl_profiling_info what :
@@ -159,7 +160,7 @@ End end_of(cl_event event, Nanoseconds& run, Nanoseconds& waited) {
     ++i;
   }
   pass<&Slots::clReleaseEvent>(event);
-  if (status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) return End::not_begun;
+  if (!begun) return End::not_begun;
   if (status != CL_COMPLETE || times[2] < times[1]) return End::failed;
   run = Nanoseconds(static_cast<Nanoseconds::rep>(times[2] - times[1]));
   waited = Nanoseconds(static_cast<Nanoseconds::rep>(times[1] - std::min(times[0], times[1])));
@@ -170,7 +171,6 @@ void note(const std::shared_ptr<Grouped>& of, Grouped::Shape& shape, const decid
           Nanoseconds waited) {
   const std::size_t before = shape.rivals.best();
   const bool comparing = shape.rivals.comparing();
-  const Nanoseconds prepared = shape.rivals.preparing();
   shape.rivals.note(turn, run, waited);
   if (shape.rivals.worthwhile() && shape.recall == Grouped::Shape::Recall::not_yet) recall(of, shape);
   if (!comparing) return;
@@ -179,11 +179,11 @@ void note(const std::shared_ptr<Grouped>& of, Grouped::Shape& shape, const decid
   measured().name(shape.key.kernel, of->name);
   measured().name(shape.key.device, shape.device->name);
   measured().add(key_of(shape, turn.rival), {.points = points, .duration = run});
-  if (shape.rivals.preparing() > prepared || (turn.rival != 0 && prepared.count() > 0 && !shape.told_preparing)) {
+  if (shape.rivals.preparing() > shape.told) {
     core::SampleKey key = shape.key;
     key.variant = preparing_name;
-    measured().add(key, {.points = 1, .duration = shape.rivals.preparing()});
-    shape.told_preparing = true;
+    shape.told = shape.rivals.preparing();
+    measured().add(key, {.points = 1, .duration = shape.told});
   }
   if (const std::size_t best = shape.rivals.best(); best != before) {
     observe_groups(*shape.device, of->name, best == 0 ? "" : variant_of(shape, best));

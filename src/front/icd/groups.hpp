@@ -30,8 +30,8 @@ struct Grouped {
     cl_event watched = nullptr;  // a launch whose time is wanted
     decide::Turn turn{};         // and whose
     enum class Recall { not_yet, coming, ready, done } recall = Recall::not_yet;
-    core::History before;         // where that is ready: what earlier runs have found
-    bool told_preparing = false;  // how long that takes is in the store
+    core::History before;       // where that is ready: what earlier runs have found
+    core::Nanoseconds told{0};  // to the store, of what preparing takes
   };
   explicit Grouped(std::string its_name) : name(std::move(its_name)) {}
   ~Grouped();
@@ -61,8 +61,8 @@ class Groups {
 
   const size_t* local() const { return size_[0] ? size_.data() : nullptr; }
   cl_event* watched() { return shape_ && turn_.timed ? &event_ : nullptr; }  // for a reference to its inner event
-  void placed();   // as it said; else its time will not be known
-  void refused();  // although the driver's choice was taken
+  void placed();   // the inner driver has it; otherwise its time will not be known
+  void refused();  // the inner driver has refused these groups, and taken its own
 
  private:
   const std::shared_ptr<Grouped>& of_;  // the kernel's
