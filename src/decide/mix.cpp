@@ -9,18 +9,41 @@ namespace heddle::decide {
 namespace {
 
 // In lengths of a probe: what a region must last at least. With later launches in view, finding out costs a small part
-// of each; in the launch that is at work, all at once.
-constexpr double shortest_region = 1, shortest_region_begun = 250;
+// of each; in the launch that is at work, all at once, and so much for each rival.
+constexpr double shortest_region = 1, shortest_region_begun = 250, shortest_for_each = 60;
 constexpr int most_regions = 8;
+// Nobody who is that bad in all of a launch is looked at in a region, and of many only the best.
 constexpr double hopeless_in_all = 4;
+constexpr std::size_t most_rivals = 8;
 
 double expected_of(const Selection& s) { return s.expected.value_or(guess_of(s.rivals[*s.winner]).value_or(0)); }
+
+// Who may win in a region: per rival, whether it competes there.
+std::vector<bool> contenders(const Selection& all) {
+  const Rival& best = all.rivals[*all.winner];
+  std::vector<std::pair<double, std::size_t>> others;  // how many times as slow as the winner
+  for (std::size_t r = 0; r < all.rivals.size(); ++r) {
+    const Rival& rival = all.rivals[r];
+    const bool sampled = cost_of(best) && cost_of(rival);
+    const auto mine = sampled ? cost_of(rival) : rival.look, least = sampled ? cost_of(best) : best.look;
+    const double factor = mine && least ? *mine / *least : 1;
+    if (r != *all.winner && !rival.failed && factor <= hopeless_in_all) others.emplace_back(factor, r);
+  }
+  std::sort(others.begin(), others.end());
+  if (others.size() >= most_rivals) others.resize(most_rivals - 1);
+  std::vector<bool> out(all.rivals.size());
+  out[*all.winner] = true;
+  for (const auto& [factor, r] : others) out[r] = true;
+  return out;
+}
 
 }  // namespace
 
 int count_of_regions(const Selection& all, std::int64_t points, bool begun) {
   if (!all.winner || all.mode == Mode::fully) return 0;
-  double one = (begun ? shortest_region_begun : shortest_region) * all.shortest;
+  const std::vector<bool> competing = contenders(all);
+  const auto rivals = static_cast<double>(std::count(competing.begin(), competing.end(), true));
+  double one = (begun ? std::max(shortest_region_begun, shortest_for_each * rivals) : shortest_region) * all.shortest;
   one = std::max(one, 2 * expected_of(all) * static_cast<double>(all.rivals[*all.winner].wave));
   const double seconds = expected_of(all) * static_cast<double>(points);
   const auto fit = static_cast<unsigned>(std::clamp(seconds / one + 1e-6, 0.0, double{most_regions}));
@@ -42,16 +65,14 @@ std::vector<core::Box> regions_of(const core::Box& space, const core::Footprint&
   return out;
 }
 
-Selection selection_in_region(const Selection& all, std::int64_t points) {
+Selection selection_in_region(const Selection& all, const core::Box& region) {
+  const std::int64_t points = region.volume();
   std::vector<Rival> rivals = all.rivals;
   const double expected = expected_of(all);
   std::vector<std::optional<double>> costs;
+  const std::vector<bool> competing = contenders(all);
   for (std::size_t r = 0; r < rivals.size(); ++r) {
-    // Nobody who is that bad in all is looked at in a part.
-    const Rival &best = all.rivals[*all.winner], &rival = all.rivals[r];
-    const bool sampled = cost_of(best) && cost_of(rival);
-    const auto mine = sampled ? cost_of(rival) : rival.look, least = sampled ? cost_of(best) : best.look;
-    rivals[r].failed |= r != *all.winner && mine && least && *mine > hopeless_in_all * *least;
+    rivals[r].failed |= !competing[r];
     rivals[r].out = rivals[r].failed;
     rivals[r].first_reach = rivals[r].reach;
     // Only the winner's matters: others must be worse.
@@ -60,7 +81,16 @@ Selection selection_in_region(const Selection& all, std::int64_t points) {
   Selection out = selection_of(all.mode, all.units, std::move(rivals), all.shortest);
   out.least = all.least, out.between = std::min(all.between, points / 32);
   recall(out, costs, points);
-  return out;
+  std::optional<Selection> agreed;
+  const std::vector<double>& samples = all.rivals[*all.winner].samples;
+  for (std::size_t i = 0; i < std::min(samples.size(), all.places.size()); ++i) {
+    if (!region.contains(all.places[i])) continue;
+    const std::int64_t there = all.places[i].volume();
+    agreed = out;
+    learn(*agreed, {.rival = *all.winner, .points = there, .of = points}, samples[i] * static_cast<double>(there));
+    if (!agreed->winner) return out;
+  }
+  return agreed.value_or(out);
 }
 
 double gain_of(const std::vector<std::pair<const Selection*, std::int64_t>>& regions, std::size_t winner) {

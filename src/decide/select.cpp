@@ -337,6 +337,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
       return settle_looks(s, probe.of);
     }
     rival.samples.push_back(cost);
+    if (same_parts(s) && !probe.whole && s.places.size() < rival.samples.size()) s.places.push_back(s.region);
     if (probe.whole) s.looked = s.whole = true;
     return decide_if_clear(s);
   }
@@ -388,7 +389,7 @@ void begin_again(Selection& s) {
   s.winner.reset(), s.believed.reset(), s.expected.reset();
   s.surprises = 0, s.length = 0;
   s.looked = s.whole = s.misled;
-  s.visitors.clear(), s.regions = 0, s.alike = s.piloted = s.heavy = false;
+  s.visitors.clear(), s.places.clear(), s.regions = 0, s.alike = s.piloted = s.heavy = false;
   s.spent = 0, s.done = 0, s.since = 0;
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }

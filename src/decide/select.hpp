@@ -67,10 +67,11 @@ struct Selection {
   core::Box region;
   std::uint64_t region_of = 0;  // number of the launch that it is a part of
   std::vector<std::size_t> visitors;
-  int regions = 0;       // that were begun
-  bool piloted = false;  // little of the next one took little
-  bool heavy = false;    // little of this one took long: others compute what lies beside it
-  bool alike = false;    // they took the same: from now on each rival computes parts of its own
+  std::vector<core::Box> places;  // of samples, in their order, as long as rivals compute the same parts
+  int regions = 0;                // that were begun
+  bool piloted = false;           // little of the next one took little
+  bool heavy = false;             // little of this one took long: others compute what lies beside it
+  bool alike = false;             // they took the same: from now on each rival computes parts of its own
   // Points that others compute in the meantime: who computes a part again would else find it in the device's cache,
   // where no launch finds it. 0: all of a launch fits into that, or nothing does.
   std::int64_t between = 0;

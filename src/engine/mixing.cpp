@@ -77,7 +77,7 @@ bool Engine::divide(Launch& launch) {
     }
     for (std::size_t r = 0; boxes.size() > 1 && r < boxes.size(); ++r) {
       choice.regions.push_back({boxes[r], std::make_shared<Choice>()});
-      choice.regions.back().choice->selection = decide::selection_in_region(choice.selection, boxes[r].volume());
+      choice.regions.back().choice->selection = decide::selection_in_region(choice.selection, boxes[r]);
     }
   }
   launch.regions = choice.regions;

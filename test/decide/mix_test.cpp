@@ -31,6 +31,27 @@ TEST(Mix, OnlyLongLaunchesWhosePartsDifferHaveRegions) {
   EXPECT_EQ(count_of_regions(watched, 400, false), 4);
 }
 
+// Each of them is looked at there, if the winner surprises.
+TEST(Mix, OfManyRivalsTheBestCompeteInRegions) {
+  Selection all = won();
+  for (int r = 2; r < 60; ++r) {
+    all.rivals.push_back(all.rivals[1]);
+    all.rivals.back().samples = {1e-6 + 1e-8 * (100 - r)};
+  }
+  EXPECT_EQ(count_of_regions(all, 191'999, true), 1);  // 60 probes of 200 us for each of eight
+  EXPECT_EQ(count_of_regions(all, 192'000, true), 2);
+  EXPECT_EQ(count_of_regions(all, 1500, false), 4);
+  const Selection region = selection_in_region(all, {{0, 0, 0}, {500, 1, 1}});
+  std::vector<std::size_t> competing;
+  for (std::size_t r = 0; r < region.rivals.size(); ++r) {
+    if (!region.rivals[r].out) competing.push_back(r);
+  }
+  EXPECT_EQ(competing, (std::vector<std::size_t>{0, 53, 54, 55, 56, 57, 58, 59}));
+  all.rivals[57].samples = {4.1e-6}, all.rivals[58].failed = true;
+  const Selection fewer = selection_in_region(all, {{0, 0, 0}, {500, 1, 1}});
+  EXPECT_TRUE(fewer.rivals[57].out && fewer.rivals[58].out && !fewer.rivals[51].out && fewer.rivals[50].out);
+}
+
 TEST(Mix, RegionsAreWholePartsAndAllOfTheSpace) {
   const core::Box space{{0, 0, 0}, {100, 3, 1}};
   const auto regions = regions_of(space, {{16, 1, 1}, true}, 0, 4);
@@ -44,7 +65,7 @@ TEST(Mix, RegionsAreWholePartsAndAllOfTheSpace) {
 }
 
 TEST(Mix, ARegionThatTakesWhatAllDoKeepsTheWinner) {
-  Selection region = selection_in_region(won(), 500);
+  Selection region = selection_in_region(won(), {{0, 0, 0}, {500, 1, 1}});
   auto probe = next_probe(region, 500);
   ASSERT_TRUE(probe);
   EXPECT_EQ(probe->rival, 0u);
@@ -55,8 +76,44 @@ TEST(Mix, ARegionThatTakesWhatAllDoKeepsTheWinner) {
   EXPECT_EQ(*region.winner, 0u);
 }
 
+// What was compared there is as good as a probe of its own.
+TEST(Mix, ARegionInWhichRivalsWereComparedNeedNotShowThatAgain) {
+  const core::Box first{{0, 0, 0}, {500, 1, 1}}, second{{500, 0, 0}, {1000, 1, 1}};
+  Selection all = won();
+  all.places = {{{100, 0, 0}, {110, 1, 1}}};
+  EXPECT_EQ(selection_in_region(all, first).winner, 0u);
+  EXPECT_FALSE(selection_in_region(all, second).winner);
+  // Two of three say what to expect of all; the one in the other region took longer.
+  all.rivals[0].samples = {1e-6, 3e-6, 1e-6}, all.rivals[1].samples = {1.5e-6, 2e-6, 1.5e-6};
+  all.places = {{{100, 0, 0}, {110, 1, 1}}, {{600, 0, 0}, {610, 1, 1}}, {{200, 0, 0}, {210, 1, 1}}};
+  EXPECT_EQ(selection_in_region(all, first).winner, 0u);
+  EXPECT_FALSE(selection_in_region(all, second).winner);
+  // Not so where a region has both.
+  EXPECT_FALSE(selection_in_region(all, {{0, 0, 0}, {1000, 1, 1}}).winner);
+}
+
+TEST(Mix, PlacesOfComparisonsAreKept) {
+  Rival one{.footprint = {{1, 1, 1}, false}, .ready = true, .prepared = true}, other = one;
+  Selection s = selection_of(Mode::hybrid, 1, {one, other});
+  std::vector<core::Box> begun;
+  std::int64_t at = 0;
+  while (const auto probe = next_probe(s, 1'000'000, 1)) {
+    ASSERT_LT(++at, 50);
+    const core::Box box =
+        probe->repeat ? s.region : core::Box{{at * 10'000, 0, 0}, {at * 10'000 + probe->points, 1, 1}};
+    if (!probe->look && !probe->repeat && !probe->pilot) begun.push_back(box);
+    begin(s, *probe, box, 1);
+    learn(s, *probe, static_cast<double>(probe->points) * (probe->rival == 0 ? 1e-6 : 1.2e-6));
+  }
+  EXPECT_EQ(s.winner, 0u);
+  EXPECT_EQ(s.places.size(), 2u);
+  EXPECT_EQ(s.places, begun);
+  begin_again(s);
+  EXPECT_TRUE(s.places.empty());
+}
+
 TEST(Mix, ARegionThatTakesAnotherTimeFindsItsOwn) {
-  Selection region = selection_in_region(won(), 500);
+  Selection region = selection_in_region(won(), {{0, 0, 0}, {500, 1, 1}});
   auto probe = next_probe(region, 500);
   probe->points = 500;
   learn(region, *probe, 1500e-6);
