@@ -14,11 +14,12 @@ namespace {
 // By so much a launch must gain from regions, each of which costs a slice.
 constexpr double worth_mixing = 1.1;
 
-// Neighbours with the same winner are one.
+// Neighbours whose winner is known, and the same, are one: at the end of each, units wait for the last group.
 void join_neighbours(std::vector<Region>& regions) {
   std::vector<Region> out;
   for (Region& region : regions) {
-    if (!out.empty() && out.back().choice->selection.winner == region.choice->selection.winner) {
+    const auto& winner = region.choice->selection.winner;
+    if (!out.empty() && winner && out.back().choice->selection.winner == winner) {
       out.back().box.end = region.box.end;
       out.back().choice->selection.expected.reset();  // it is another region now
     } else {
@@ -79,6 +80,9 @@ bool Engine::divide(Launch& launch) {
       choice.regions.push_back({boxes[r], std::make_shared<Choice>()});
       choice.regions.back().choice->selection = decide::selection_in_region(choice.selection, boxes[r]);
     }
+    join_neighbours(choice.regions);
+    if (choice.regions.size() == 1) choice.regions.clear();
+    launch.whole_choice = choice.regions.empty();
   }
   launch.regions = choice.regions;
   launch.divided_by = member;
