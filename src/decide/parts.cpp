@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace heddle::decide {
 
@@ -57,7 +58,11 @@ class Chooser {
     // Alone, where that may be faster: beside others it may have been disturbed.
     for (std::size_t m = 0; m < can_.size(); ++m) {
       const auto rate = rate_of(m);
-      if (rate && !find(all_on(m, can_.size())) && 1 / *rate < 2 * single.seconds) return {all_on(m, can_.size())};
+      if (!rate || find(all_on(m, can_.size()))) continue;
+      const auto [largest, before] = largest_parts(m);
+      // In little parts, what it takes to begin may hide that it is faster.
+      const bool promising = 1 / *rate < 6 * single.seconds && expected(largest, before, 1) < single.seconds;
+      if (1 / *rate < 2 * single.seconds || promising) return {all_on(m, can_.size())};
     }
     if (const auto shared = next_shared()) return {*shared};
     const Outcome* several = best([](const Outcome& one) { return taking_part(one.parts) > 1 && !is_look(one.parts); });
@@ -106,37 +111,55 @@ class Chooser {
     return largest ? std::optional(largest->parts[m] / largest->ready[m]) : std::nullopt;
   }
 
-  // A little for whoever is not known. A little more for whoever is slow in little parts, unless it took long.
+  // The largest part that a member had, and the largest of those below it.
+  struct Seen {
+    double part = 0, took = 0;
+    int times = 0;
+  };
+  std::pair<Seen, Seen> largest_parts(std::size_t m) const {
+    Seen largest, before;
+    for (const Outcome* one : outcomes_) {
+      const double part = one->parts[m];
+      if (part > 1.001 * largest.part)
+        before = std::exchange(largest, {part, one->ready[m], one->times});
+      else if (part > 0.999 * largest.part)
+        largest = {largest.part, std::min(largest.took, one->ready[m]), largest.times + one->times};
+      else if (part > before.part)
+        before = {part, one->ready[m], one->times};
+    }
+    return {largest, before};
+  }
+
+  // Seconds that a larger part would take, as those two tell; at the worst, in proportion.
+  static double expected(const Seen& largest, const Seen& before, double part) {
+    double slope = largest.took / largest.part;
+    if (before.part > 0 && largest.took > before.took)
+      slope = (largest.took - before.took) / (largest.part - before.part);
+    return largest.took + slope * (part - largest.part);
+  }
+
+  // A little for whoever is not known. A little more for whoever is slow in little parts, unless it took long, twice:
+  // once may be chance.
   std::optional<Parts> next_looks(const Outcome& single) const {
     Parts out = single.parts;
     bool any = false;
     const auto base = static_cast<std::size_t>(std::max_element(out.begin(), out.end()) - out.begin());
     for (std::size_t m = 0; m < can_.size(); ++m) {
       if (!can_[m] || m == base || out[base] < 0.6) continue;
-      // The largest look so far, and the one before it.
-      const Outcome *largest = nullptr, *before = nullptr;
-      for (const Outcome* one : outcomes_) {
-        if (one->parts[m] == 0) continue;
-        if (!largest || one->parts[m] > largest->parts[m])
-          before = largest, largest = one;
-        else if (!before || one->parts[m] > before->parts[m])
-          before = one;
-      }
+      const auto [largest, before] = largest_parts(m);
       double wanted = first_look;
-      if (largest) {
-        const double part = largest->parts[m], took = largest->ready[m];
-        wanted = std::min(8 * part, largest_look);
-        // What a larger one would take: at the worst, in proportion.
-        double slope = took / part;
-        if (before && took > before->ready[m]) slope = (took - before->ready[m]) / (part - before->parts[m]);
-        const bool affordable =
-            before ? took + slope * (wanted - part) < single.seconds / 2 : took < single.seconds / 4;
-        if (part > largest_look / 1.5 || !affordable) wanted = 0;
+      if (largest.part > 0) {
+        wanted = std::min(8 * largest.part, largest_look);
+        const bool affordable = before.part > 0 ? expected(largest, before, wanted) < single.seconds / 2
+                                                : largest.took < single.seconds / 4;
+        if (!affordable) wanted = largest.times < 2 ? largest.part : 0;
+        if (largest.part > largest_look / 1.5) wanted = 0;
       }
       if (wanted > 0) any = true, out[m] = wanted, out[base] -= wanted;
     }
     if (any) out = in_steps(out, steps_);
-    return any && !out.empty() && !find(out) ? std::optional(out) : std::nullopt;
+    const Outcome* seen = any && !out.empty() ? find(out) : nullptr;
+    return any && !out.empty() && (!seen || seen->times < 2) ? std::optional(out) : std::nullopt;
   }
 
   // By the rates of whoever is worth it; once several have worked together, by what they did then.
@@ -215,7 +238,10 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
   }
   // While it is tried the least; then what is usual: the luckiest of many is no promise.
   constexpr int tries = 4;
-  if (seconds < at->seconds) at->ready = ready;
+  for (std::size_t m = 0; m < ready.size(); ++m)
+    at->ready[m] = at->times < tries       ? std::min(at->ready[m], ready[m])
+                   : seconds < at->seconds ? ready[m]
+                                           : at->ready[m];
   if (at->times < tries)
     at->seconds = std::min(at->seconds, seconds);
   else

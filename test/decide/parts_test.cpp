@@ -70,6 +70,29 @@ TEST(Parts, ABeginThatTakesLongHidesNobody) {
   EXPECT_LT(Machine::seconds(machine.ready(parts)), 0.56);
 }
 
+TEST(Parts, WhoIsFasterAloneIsTriedThoughBeginningTakesLong) {
+  // In its largest look, three times as slow as the first, which needs most of its time however little it gets.
+  Machine machine{{0.3, 0.5}, {0.7, 0.15}};
+  EXPECT_EQ(machine.settle(), all_on(1, 2));
+  EXPECT_LE(machine.longest, 1);
+}
+
+// Whatever look it is.
+TEST(Parts, ALookThatWasSlowByChanceHidesNobody) {
+  for (int unlucky = 1; unlucky < 6; ++unlucky) {
+    Machine machine{{1, 0.7}, {0, 0.01}};
+    for (int launch = 0; launch < 100; ++launch) {
+      const Next next = next_parts(machine.experience, {machine.can});
+      if (next.settled) break;
+      std::vector<double> ready = machine.ready(next.parts);
+      if (launch == unlucky && next.parts[1] > 0) ready[1] += 0.5;
+      note(machine.experience, next.parts, ready, Machine::seconds(ready));
+    }
+    const Parts parts = next_parts(machine.experience, {machine.can}).parts;
+    EXPECT_NEAR(parts[1], 1 / 1.7, 0.02) << unlucky;
+  }
+}
+
 TEST(Parts, DevicesThatDisturbEachOtherAreKeptApart) {
   Machine machine{{1, 0.7}, {0, 0}, 1.5};
   EXPECT_EQ(machine.settle(), all_on(1, 2));
