@@ -230,10 +230,10 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
   }
   // Where all has become slower, what was seen before holds no more.
   experience.slower = at->times >= 2 && seconds > much_slower * at->seconds ? experience.slower + 1 : 0;
-  if (experience.slower >= 3) {
+  if (experience.slower >= 3 << std::min(experience.restarts, 20)) {
     experience.outcomes = {{parts, ready, seconds, 1}};
     experience.recalled.reset();
-    experience.slower = 0;
+    experience.slower = 0, ++experience.restarts;
     return;
   }
   // While it is tried the least; then what is usual: the luckiest of many is no promise.

@@ -27,6 +27,7 @@ struct Experience {
   std::vector<Outcome> outcomes;
   std::optional<Outcome> recalled;  // what an earlier run of the program settled on; forgotten when it no longer holds
   int slower = 0;                   // launches in a row that took much longer than what was settled on had
+  int restarts = 0;                 // how often all was tried anew for that: each needs twice as many as the one before
   std::vector<int> failures;        // per member: launches in which its part was not computed as it should
 };
 

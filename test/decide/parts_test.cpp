@@ -143,6 +143,20 @@ TEST(Parts, BeginsAnewWhenAllHasBecomeSlower) {
   EXPECT_EQ(machine.settle(), all_on(0, 2));
 }
 
+TEST(Parts, WhereTimesComeAndGoLessAndLessIsTriedAnew) {
+  Machine machine{{1, 1}, {0, 0}};
+  int trials = 0;
+  for (int launch = 0; launch < 4000; ++launch) {
+    const Next next = next_parts(machine.experience, {machine.can});
+    trials += !next.settled;
+    std::vector<double> ready = machine.ready(next.parts);
+    for (double& seconds : ready) seconds *= launch / 25 % 2 ? 2 : 1;  // others have the machine, again and again
+    note(machine.experience, next.parts, ready, Machine::seconds(ready));
+  }
+  EXPECT_GT(machine.experience.restarts, 1);
+  EXPECT_LT(trials, 100);
+}
+
 TEST(Parts, WhatIsRecalledHoldsIfItStillDoes) {
   Machine before{{1, 1}, {0, 0}};
   const Parts parts = before.settle();
