@@ -49,6 +49,7 @@ Turn Rivals::next() {
 
 void Rivals::note(const Turn& turn, Nanoseconds run, Nanoseconds waited) {
   waiting_ = false;
+  lost_ += limits_.timing;
   run = std::max(run, Nanoseconds{1});
   if (turn.rival == 0) {
     // The work may have become less, and what was taken for more than it was must not be spent.

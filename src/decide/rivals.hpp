@@ -25,9 +25,11 @@ class Rivals {
     double loss = 1.0 / 32;  // of what the first would have taken for all, as far as that can be known before a trial
     core::Nanoseconds shortest = std::chrono::microseconds(50);  // what is over sooner is left alone
     core::Nanoseconds preparing{0};  // before a rival's first launch, until that is known: devices may compile
+    core::Nanoseconds timing{0};     // that taking a time costs
+    std::int64_t first_look = 1;     // launches before that are not timed
   };
   // The first of them is whoever would do it anyway.
-  Rivals(std::size_t count, const Limits& limits) : limits_(limits), rivals_(count) {}
+  Rivals(std::size_t count, const Limits& limits) : limits_(limits), rivals_(count), look_(limits.first_look) {}
 
   Turn next();
   // A launch whose time was wanted: how long it ran, and how long it was kept waiting.
@@ -59,7 +61,7 @@ class Rivals {
   std::vector<Rival> rivals_;
   std::size_t best_ = 0;
   std::int64_t launches_ = 0, times_ = 0;
-  std::int64_t look_ = 1;   // at which launch the best is timed in any case
+  std::int64_t look_;       // at which launch the best is timed in any case
   std::int64_t again_ = 0;  // from which on the first may show that it was put out wrongly
   core::Nanoseconds time_{0}, first_time_{0}, so_far_{0}, lost_{0};  // so far: what the first would have taken
   core::Nanoseconds waited_{0}, preparing_{0};

@@ -55,6 +55,19 @@ TEST(Rivals, ATrialWaitsUntilItsLossIsLittle) {
   EXPECT_EQ(program.rivals.best(), 0u);
 }
 
+// As the direct path does it on GPUs.
+TEST(Rivals, WhatTakingTimesCostsIsLostToo) {
+  Program program({milliseconds(1), microseconds(1400)}, {.timing = microseconds(125), .first_look = 4});
+  for (int i = 1; i <= 256; ++i) EXPECT_EQ(program.launch(), (Turn{0, i >= 4 && (i & (i - 1)) == 0})) << i;
+  // Seven times were taken, so 28 more launches must be done before there is room for a rival that is eight times as
+  // slow.
+  program.run(27);
+  EXPECT_EQ(program.taken[1], 0);
+  EXPECT_FALSE(program.rivals.comparing());
+  EXPECT_EQ(program.launch(), (Turn{0, true}));
+  EXPECT_EQ(program.launch(), (Turn{1, true}));
+}
+
 TEST(Rivals, WhatHasToBeCompiledWaitsLonger) {
   Program program({milliseconds(1), milliseconds(9), milliseconds(9)}, {.preparing = milliseconds(31)});
   program.compiling = milliseconds(63);  // as the first launch of all shows

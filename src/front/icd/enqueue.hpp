@@ -75,10 +75,22 @@ class Direct {
 cl_int refuse(Queue& queue, const Waits& waits, cl_int status);  // a command that fails before it begins
 void know_finished(Queue& queue, std::uint64_t number);          // of its direct commands, so many are done
 
+// Whoever puts commands into a queue. A launch that is timed beside its queue is three commands, which nobody may come
+// between: only the one thread that uses it may do that, and another waits until they are there.
+inline const void* this_user() {
+  static thread_local char here;
+  return &here;
+}
+void another_user(Queue& queue);
+inline void note_user(Queue& queue) {
+  if (queue.user.load(std::memory_order_relaxed) != this_user()) another_user(queue);
+}
+
 // `enter(list, inner_event)` makes the inner call and returns its code; inner_event is null where nobody wants one.
 template <class Enter>
 cl_int enqueue(Queue& queue, const Work& work, const Waits& waits, Enter&& enter) {
   const WaitList list(waits.count, waits.events, *queue.context);
+  note_user(queue);
   Direct direct(queue, waits);
   if (direct.refused != CL_SUCCESS) return refuse(queue, waits, direct.refused);
   const auto begin = observing() ? now() : core::Nanoseconds{0};

@@ -11,6 +11,7 @@
 #include "front/icd/line.hpp"
 #include "front/icd/observe.hpp"
 #include "front/icd/runtime.hpp"
+#include "front/icd/turns.hpp"
 #include "kernel/group_blind.hpp"
 #include "profile/store.hpp"
 
@@ -56,11 +57,22 @@ std::vector<Extents> sizes_for(const Device& device, cl_kernel kernel, cl_uint d
   return out;
 }
 
-decide::Rivals::Limits limits_for(const Device& device) {
-  if (runtime().settings.variants == "always") return {.loss = 1e9, .shortest = Nanoseconds{0}};
-  // PoCL compiles a kernel for each size of groups, about so long.
-  const bool compiles = device.type == CL_DEVICE_TYPE_CPU;
-  return {.preparing = std::chrono::milliseconds(compiles ? 300 : 0)};
+// Whether drivers for this device compile a kernel for each size of groups, as PoCL does.
+bool compiles(const Device& device) { return device.type == CL_DEVICE_TYPE_CPU; }
+
+decide::Rivals::Limits limits_for(const Queue& queue) {
+  const std::string& variants = runtime().settings.variants;
+  if (variants == "always" || variants == "beside") return {.loss = 1e9, .shortest = Nanoseconds{0}};
+  decide::Rivals::Limits out;
+  if (compiles(queue.device)) out.preparing = std::chrono::milliseconds(300);        // about so long
+  if (!queue.timed) out.timing = std::chrono::microseconds(16), out.first_look = 4;  // as on NVIDIA's driver
+  return out;
+}
+
+// Whether a launch can be timed beside its queue: nothing may come between the three commands that it is then.
+bool can_be_beside(const Queue& queue) {
+  return is_in_order(queue) && !queue.context->user_events && !queue.several_users &&
+         (queue.user == nullptr || queue.user == this_user());
 }
 
 std::string text_of(const Extents& size, cl_uint dimensions) {
@@ -132,7 +144,7 @@ std::unique_ptr<Grouped::Shape> shape_for(const Queue& queue, const Kernel& kern
   std::vector<Extents> sizes =
       blind ? sizes_for(queue.device, kernel.inner, dimensions, global) : std::vector<Extents>{{}};
   const std::string print = core::Fingerprint().add(program.blind_source).add(options).add(kernel.name).hex();
-  decide::Rivals rivals(sizes.size(), limits_for(queue.device));
+  decide::Rivals rivals(sizes.size(), limits_for(queue));
   return std::make_unique<Grouped::Shape>(
       Grouped::Shape{&queue.device,
                      dimensions,
@@ -198,10 +210,11 @@ bool chooses_groups() {
   static const bool chosen = [] {
     const core::Settings& settings = runtime().settings;
     const std::string& variants = settings.variants;
-    if (variants != "auto" && variants != "off" && variants != "always")
+    const bool forced = variants == "always" || variants == "beside";  // the last is for tests on CPUs
+    if (variants != "auto" && variants != "off" && !forced)
       core::log_once(core::LogLevel::warn, "HEDDLE_VARIANTS='" + variants + "': auto, off or always expected");
     // How kernels are compiled for their groups may change the last bits.
-    return settings.active && (variants == "auto" || variants == "always") && settings.exactness != "exact";
+    return settings.active && (variants == "auto" || forced) && settings.exactness != "exact";
   }();
   return chosen;
 }
@@ -213,7 +226,41 @@ std::string blind_name(std::string_view source) {
 
 void stop_recalling() { recalling().close(); }
 
-bool takes_times(const Device& device) { return device.type == CL_DEVICE_TYPE_CPU && chooses_groups(); }
+bool takes_times(const Device& device) {
+  return device.type == CL_DEVICE_TYPE_CPU && chooses_groups() && runtime().settings.variants != "beside";
+}
+
+cl_int launch_beside(Queue& queue, const WaitList& list, cl_event& event, const Launching& launch) {
+  std::call_once(queue.beside_made, [&] {
+    const device::Dispatch driver(queue.context->inner);
+    if (!driver.has(&Slots::clEnqueueMarkerWithWaitList) || !driver.has(&Slots::clEnqueueBarrierWithWaitList)) return;
+    cl_int code = CL_SUCCESS;
+    queue.beside =
+        pass<&Slots::clCreateCommandQueue>(queue.context->inner, queue.device.inner, CL_QUEUE_PROFILING_ENABLE, &code);
+    if (code != CL_SUCCESS) queue.beside = nullptr;
+  });
+  const auto in_place = [&] { return launch(queue.inner, list.count, list.list); };
+  if (!queue.beside) return in_place();
+  std::vector<cl_event> after{nullptr};
+  if (list.count > 0) after.insert(after.end(), list.list, list.list + list.count);
+  // Either another thread is seen here, or it sees this and waits.
+  queue.beside_busy = true;
+  const auto over = [&](cl_int code) {
+    queue.beside_busy = false;
+    return code;
+  };
+  if (!can_be_beside(queue) ||
+      pass<&Slots::clEnqueueMarkerWithWaitList>(queue.inner, 0, nullptr, after.data()) != CL_SUCCESS)
+    return over(in_place());
+  pass<&Slots::clFlush>(queue.inner);
+  const cl_int code = launch(queue.beside, static_cast<cl_uint>(after.size()), after.data());
+  pass<&Slots::clReleaseEvent>(after.front());
+  if (code != CL_SUCCESS) return over(code);
+  pass<&Slots::clFlush>(queue.beside);
+  if (pass<&Slots::clEnqueueBarrierWithWaitList>(queue.inner, 1, &event, nullptr) != CL_SUCCESS)
+    device::Dispatch(queue.inner)(&Slots::clWaitForEvents, 1, &event);  // whatever comes next comes after it
+  return over(CL_SUCCESS);
+}
 
 std::shared_ptr<Grouped> grouped_kernel(Program& program, const std::string& name) {
   if (program.blind_source.empty()) return nullptr;
@@ -230,8 +277,8 @@ Grouped::~Grouped() {
 }
 
 Groups::Groups(const Queue& queue, const Kernel& kernel, cl_uint dimensions, const size_t* global)
-    : of_(kernel.grouped) {
-  if (!of_ || !global || !queue.timed) return;
+    : of_(kernel.grouped), beside_(!queue.timed) {
+  if (!of_ || !global || (beside_ && !can_be_beside(queue))) return;
   Extents sizes{1, 1, 1};
   std::copy(global, global + dimensions, sizes.begin());
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
@@ -254,6 +301,7 @@ Groups::Groups(const Queue& queue, const Kernel& kernel, cl_uint dimensions, con
     hold.unlock();
     Nanoseconds run{0}, waited{0};
     const End end = end_of(event, run, waited);
+    if (!compiles(queue.device)) waited = Nanoseconds{0};  // for what was queued before it
     hold.lock();
     if (end == End::not_yet) {
       shape_->watched = event;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "core/history.hpp"
 #include "decide/rivals.hpp"
+#include "front/icd/enqueue.hpp"
 #include "front/icd/objects.hpp"
 
 namespace heddle::front::icd {
@@ -48,6 +50,11 @@ std::string blind_name(std::string_view source);
 void stop_recalling();
 // Whether queues of this device take times for that without being asked: where it costs nothing.
 bool takes_times(const Device& device);
+// Elsewhere those launches whose times are wanted run in a queue of our own beside the program's, which waits for them:
+// there, taking times of all would cost each of them more than that costs a few. `launch(queue, count, list)` makes the
+// inner call, which leaves its event there.
+using Launching = std::function<cl_int(cl_command_queue, cl_uint, const cl_event*)>;
+cl_int launch_beside(Queue& queue, const WaitList& list, cl_event& event, const Launching& launch);
 
 // Null: its groups are the driver's.
 std::shared_ptr<Grouped> grouped_kernel(Program& program, const std::string& name);
@@ -60,6 +67,7 @@ class Groups {
   ~Groups();
 
   const size_t* local() const { return size_[0] ? size_.data() : nullptr; }
+  bool beside() const { return shape_ && turn_.timed && beside_; }
   cl_event* watched() { return shape_ && turn_.timed ? &event_ : nullptr; }  // for a reference to its inner event
   void placed();   // the inner driver has it; otherwise its time will not be known
   void refused();  // the inner driver has refused these groups, and taken its own
@@ -70,7 +78,7 @@ class Groups {
   Extents size_{};
   decide::Turn turn_{};
   cl_event event_ = nullptr;
-  bool placed_ = false;
+  bool placed_ = false, beside_ = false;
 };
 
 }  // namespace heddle::front::icd

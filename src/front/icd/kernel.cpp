@@ -287,15 +287,20 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kern
     }
     if (!kernel.launched.load(std::memory_order_relaxed) && !kernel.launched.exchange(true)) expect_end();
     Waits waits{count, events, event};
-    const auto place = [&](const size_t* groups) {
-      return enqueue<&Slots::clEnqueueNDRangeKernel>(queue, {Work::Kind::kernel, kernel.name}, waits, kernel.inner,
-                                                     dimensions, offset, global, groups);
+    const auto place = [&](const size_t* groups, bool beside = false) {
+      return enqueue(queue, {Work::Kind::kernel, kernel.name}, waits, [&](const WaitList& list, cl_event* inner) {
+        const auto launch = [&](cl_command_queue where, cl_uint number, const cl_event* after) {
+          return pass<&Slots::clEnqueueNDRangeKernel>(where, kernel.inner, dimensions, offset, global, groups, number,
+                                                      after, inner);
+        };
+        return beside ? launch_beside(queue, list, *inner, launch) : launch(queue.inner, list.count, list.list);
+      });
     };
     const auto place_in_groups = [&] {
       if (local || !kernel.grouped) return place(local);
       Groups groups(queue, kernel, dimensions, global);
       waits.watched = groups.watched();
-      const cl_int code = place(groups.local());
+      const cl_int code = place(groups.local(), groups.beside());
       if (code == CL_SUCCESS) groups.placed();
       if (code == CL_SUCCESS || !groups.local()) return code;
       waits.watched = nullptr;

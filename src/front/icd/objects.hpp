@@ -78,6 +78,12 @@ struct Queue : Object {
   std::atomic<cl_command_queue_properties> properties = 0;  // as the program asked for them
   std::vector<cl_queue_properties> properties_array;        // the same as it was given; empty for the legacy call
   bool timed = false;                                       // the inner queue takes times
+  // Where it does not, one beside it that does, for launches in groups of several sizes (groups.hpp).
+  std::once_flag beside_made;
+  cl_command_queue beside = nullptr;
+  std::atomic<bool> beside_busy{false};
+  std::atomic<const void*> user{nullptr};  // the thread that puts commands into it
+  std::atomic<bool> several_users{false};  // no, not one alone
   // Commands on the direct path where there is a loom: begun, with the inner driver, and how many of these are done.
   std::atomic<std::uint64_t> entered{0}, placed{0}, finished{0};
   std::once_flag strand_made;

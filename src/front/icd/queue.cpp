@@ -1,4 +1,6 @@
 // Command queues, and what concerns a queue as a whole.
+#include <thread>
+
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/groups.hpp"
@@ -40,6 +42,14 @@ Queue::~Queue() {
   }
   forget_live(this);
   if (inner) pass<&Slots::clReleaseCommandQueue>(inner);
+  if (beside) pass<&Slots::clReleaseCommandQueue>(beside);
+}
+
+void another_user(Queue& queue) {
+  const void* nobody = nullptr;
+  if (queue.user.compare_exchange_strong(nobody, this_user())) return;
+  queue.several_users = true;
+  while (queue.beside_busy) std::this_thread::yield();
 }
 
 cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context handle, cl_device_id device,

@@ -106,6 +106,11 @@ case $which in
     tried -gt 10
     right "$programs/groups"  # with what it has found
     HEDDLE_REPORT=on right "$programs/groups"
+    "$heddle" profile forget --all >/dev/null
+    HEDDLE_VARIANTS=beside right "$programs/groups"  # as on GPUs: what is timed runs in another queue
+    tried -gt 3
+    for program in buffers events queues svm contexts threads turns heat; do HEDDLE_VARIANTS=beside right "$programs/$program"; done
+    for ((i = 0; i < 10; ++i)); do HEDDLE_VARIANTS=beside passes_itself "$programs/exit_in_flight" main; done
     HEDDLE_DEVICES=cpu/2 right "$programs/groups"
     HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=always HEDDLE_APART=cpu.0 right "$programs/groups"
     for program in buffers events queues svm contexts threads turns heat; do right "$programs/$program"; done

@@ -16,6 +16,15 @@ static const char* const blind =
     "get_global_offset(2);\n"
     "  to[i] = from[(w * h * d - 1) - i] * key + (uint)(x + 3 * y + 7 * z) + get_work_dim();\n"
     "}\n"
+    "kernel void advance(global uint* to, uint key) { const size_t i = get_global_id(0); to[i] = to[i] * 3 + key; }\n"
+    "kernel void increase(global uint* to, global const uint* from) {\n"
+    "  const size_t i = get_global_id(0);\n"
+    "  const uint before = to[i];\n"
+    "  uint last = before;\n"
+    "  for (int k = 0; k < 200; ++k) last = last * 1664525u + 1013904223u;\n"
+    "  to[get_global_size(0) + i] = last;\n"
+    "  to[i] = before + from[i];\n"
+    "}\n"
     "kernel void count(global uint* to, global const uint* from, uint key) { atomic_add(to, from[get_global_id(0)] & "
     "key); }\n";
 // Sees its groups: the number must be what the driver below chooses, whichever that is, in all launches.
@@ -122,6 +131,88 @@ static void in_flight(void) {
   CHECK(got == sum);
   OK(clReleaseMemObject(from));
   OK(clReleaseMemObject(to));
+}
+
+// Each needs what the one before it has left, and nothing but their order in the queue says so.
+static void step_by_step(void) {
+  enum { items = 4096, half = items / 2 };
+  cl_uint values[items], got[items];
+  fill_random(values, sizeof values);
+  poison(got, sizeof got);
+  const cl_mem to = buffer_of(m, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values);
+  const cl_kernel kernel = kernel_of(program, "advance");
+  OK(clSetKernelArg(kernel, 0, sizeof to, &to));
+  const size_t global = items;
+  for (int i = 0; i < 20 * launches; ++i) {
+    const cl_uint key = next_random();
+    OK(clSetKernelArg(kernel, 1, sizeof key, &key));
+    cl_event ran = NULL;
+    OK(clEnqueueNDRangeKernel(m.queue, kernel, 1, NULL, &global, NULL, 0, NULL, i % 5 == 3 ? &ran : NULL));
+    for (int k = 0; k < items; ++k) values[k] = values[k] * 3 + key;
+    if (ran) {
+      cl_command_queue queue = NULL;
+      cl_ulong time = 0;
+      OK(clGetEventInfo(ran, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL));
+      CHECK(queue == m.queue);
+      if (i % 2) OK(clWaitForEvents(1, &ran));
+      GIVES(CL_PROFILING_INFO_NOT_AVAILABLE,
+            clGetEventProfilingInfo(ran, CL_PROFILING_COMMAND_END, sizeof time, &time, NULL));
+      OK(clReleaseEvent(ran));
+    }
+    if (i % 7 == 6) {
+      OK(clEnqueueCopyBuffer(m.queue, to, to, 0, half * 4, half * 4, 0, NULL, NULL));
+      memcpy(values + half, values, half * 4);
+    }
+  }
+  OK(clEnqueueReadBuffer(m.queue, to, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL));
+  CHECK(memcmp(got, values, sizeof got) == 0);
+  OK(clReleaseKernel(kernel));
+  OK(clReleaseMemObject(to));
+}
+
+struct Adder {
+  pthread_t thread;
+  cl_command_queue queue;
+  cl_mem to, from;
+};
+
+static void* add(void* data) {
+  const struct Adder* adder = data;
+  const cl_kernel kernel = kernel_of(program, "increase");
+  OK(clSetKernelArg(kernel, 0, sizeof adder->to, &adder->to));
+  OK(clSetKernelArg(kernel, 1, sizeof adder->from, &adder->from));
+  const size_t global = 2048;
+  for (int i = 0; i < 10 * launches; ++i)
+    OK(clEnqueueNDRangeKernel(adder->queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+  OK(clReleaseKernel(kernel));
+  return NULL;
+}
+
+// Two threads, one queue, in order: one launch at a time, whatever they add is there.
+static void from_two_threads(void) {
+  enum { items = 2048 };
+  cl_uint values[2 * items], got[items];
+  for (int round = 0; round < 10; ++round) {
+    fill_random(values, sizeof values);
+    poison(got, sizeof got);
+    cl_int error = CL_SUCCESS;
+    struct Adder all[2] = {{.queue = clCreateCommandQueue(m.context, m.device, 0, &error)}};
+    need(error, "clCreateCommandQueue");
+    all[0].from = buffer_of(m, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof values, values);
+    all[0].to = buffer_of(m, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof values, values);
+    all[1] = all[0];
+    for (int t = 0; t < 2; ++t) {
+      if (pthread_create(&all[t].thread, NULL, add, &all[t]) != 0) need(CL_OUT_OF_HOST_MEMORY, "pthread_create");
+    }
+    for (int t = 0; t < 2; ++t) pthread_join(all[t].thread, NULL);
+    OK(clEnqueueReadBuffer(all[0].queue, all[0].to, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL));
+    size_t wrong = 0;
+    for (int k = 0; k < items; ++k) wrong += got[k] != values[k] * (cl_uint)(20 * launches + 1);
+    CHECK(wrong == 0);
+    OK(clReleaseMemObject(all[0].to));
+    OK(clReleaseMemObject(all[0].from));
+    OK(clReleaseCommandQueue(all[0].queue));
+  }
 }
 
 // Whoever waits for the program cannot be waited for.
@@ -257,6 +348,10 @@ int main(int argc, char** argv) {
   }
   for (int w = 0; w < workers; ++w) pthread_join(all[w].thread, NULL);
   group("groups of all kinds of launches, from three threads");
+  step_by_step();
+  group("groups of launches of which each needs the one before");
+  from_two_threads();
+  group("groups of launches from two threads in one queue");
   in_flight();
   group("groups of launches in flight");
   that_are_seen();

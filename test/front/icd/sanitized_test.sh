@@ -47,6 +47,7 @@ ASAN_OPTIONS_MORE=:detect_leaks=0 clean "$programs/images"
 for program in buffers devices events queues svm contexts threads forked heat; do clean "$programs/$program"; done
 HEDDLE_REPORT=on HEDDLE_TRACE=$work/trace.json clean "$programs/threads"
 HEDDLE_VARIANTS=always clean "$programs/groups" 20
+HEDDLE_VARIANTS=beside clean "$programs/groups" 20
 for ((i = 0; i < 5; ++i)); do clean "$programs/exit_in_flight" main; done
 # With launches shared; the engine and its devices are there until the process ends.
 export HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=always ASAN_OPTIONS_MORE=:detect_leaks=0
