@@ -51,6 +51,8 @@ void Rivals::note(const Turn& turn, Nanoseconds run, Nanoseconds waited) {
   waiting_ = false;
   lost_ += limits_.timing;
   run = std::max(run, Nanoseconds{1});
+  // Of what is left alone anyway, times that cost something are taken rarely.
+  if (limits_.timing.count() > 0 && run < limits_.shortest) look_ = std::max(look_, 8 * launches_);
   if (turn.rival == 0) {
     // The work may have become less, and what was taken for more than it was must not be spent.
     so_far_ = first_time_.count() == 0 ? launches_ * run : std::min(so_far_, launches_ * run);

@@ -68,6 +68,15 @@ TEST(Rivals, WhatTakingTimesCostsIsLostToo) {
   EXPECT_EQ(program.launch(), (Turn{1, true}));
 }
 
+TEST(Rivals, TimesThatCostSomethingAreRarelyTakenOfShortLaunches) {
+  Program program({microseconds(10), microseconds(5)}, {.timing = microseconds(16), .first_look = 32});
+  std::vector<int> timed;
+  for (int i = 1; i <= 20000; ++i) {
+    if (program.launch().timed) timed.push_back(i);
+  }
+  EXPECT_EQ(timed, (std::vector<int>{32, 256, 2048, 16384}));
+}
+
 TEST(Rivals, WhatHasToBeCompiledWaitsLonger) {
   Program program({milliseconds(1), milliseconds(9), milliseconds(9)}, {.preparing = milliseconds(31)});
   program.compiling = milliseconds(63);  // as the first launch of all shows

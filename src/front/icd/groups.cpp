@@ -64,8 +64,8 @@ decide::Rivals::Limits limits_for(const Queue& queue) {
   const std::string& variants = runtime().settings.variants;
   if (variants == "always" || variants == "beside") return {.loss = 1e9, .shortest = Nanoseconds{0}};
   decide::Rivals::Limits out;
-  if (compiles(queue.device)) out.preparing = std::chrono::milliseconds(300);        // about so long
-  if (!queue.timed) out.timing = std::chrono::microseconds(16), out.first_look = 4;  // as on NVIDIA's driver
+  if (compiles(queue.device)) out.preparing = std::chrono::milliseconds(300);         // about so long
+  if (!queue.timed) out.timing = std::chrono::microseconds(16), out.first_look = 32;  // as on NVIDIA's driver
   return out;
 }
 
