@@ -65,6 +65,7 @@ class Chooser {
       if (1 / *rate < 2 * single.seconds || promising) return {all_on(m, can_.size())};
     }
     if (const auto shared = next_shared()) return {*shared};
+    if (const auto others = without_lead(single)) return {*others};
     const Outcome* several = best([](const Outcome& one) { return taking_part(one.parts) > 1 && !is_look(one.parts); });
     const bool shares = several && several->seconds < (1 - least_gain) * single.seconds;
     return {shares ? several->parts : single.parts, true};
@@ -160,6 +161,21 @@ class Chooser {
     if (any) out = in_steps(out, steps_);
     const Outcome* seen = any && !out.empty() ? find(out) : nullptr;
     return any && !out.empty() && (!seen || seen->times < 2) ? std::optional(out) : std::nullopt;
+  }
+
+  // All but the first together, where that may be faster than any alone: it may need much, however little it computes.
+  std::optional<Parts> without_lead(const Outcome& single) const {
+    const auto tried = [&](const Outcome* one) { return one->parts[lead_] == 0 && taking_part(one->parts) > 1; };
+    if (std::any_of(outcomes_.begin(), outcomes_.end(), tried)) return std::nullopt;
+    Parts rates(can_.size(), 0);
+    for (std::size_t m = 0; m < can_.size(); ++m) {
+      const auto [largest, before] = largest_parts(m);
+      if (can_[m] && m != lead_ && largest.part > 0) rates[m] = 1 / expected(largest, before, 1);
+    }
+    const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
+    if (taking_part(rates) < 2 || all * single.seconds < 1) return std::nullopt;
+    const Parts out = in_steps(rates, steps_);
+    return out.empty() ? std::nullopt : std::optional(out);
   }
 
   // By the rates of whoever is worth it; once several have worked together, by what they did then.

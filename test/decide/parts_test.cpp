@@ -77,6 +77,16 @@ TEST(Parts, WhoIsFasterAloneIsTriedThoughBeginningTakesLong) {
   EXPECT_LE(machine.longest, 1);
 }
 
+TEST(Parts, OthersTogetherMayBeFasterThanTheFirst) {
+  // Each of two halves is slower than the first alone; and that needs most of its time however little it gets.
+  Machine machine{{0.3, 1.2, 1.2}, {0.7, 0.05, 0.05}};
+  const Parts parts = machine.settle();
+  EXPECT_EQ(parts[0], 0);
+  EXPECT_NEAR(parts[1], 0.5, 0.02);
+  // Not so where all together are.
+  EXPECT_GT((Machine{{1, 1.5, 1.5}, {0, 0.05, 0.05}}.settle()[0]), 0.3);
+}
+
 // Whatever look it is.
 TEST(Parts, ALookThatWasSlowByChanceHidesNobody) {
   for (int unlucky = 1; unlucky < 6; ++unlucky) {
