@@ -13,6 +13,10 @@ bool together(const Member& a, const Member& b) {
 
 namespace {
 
+// Of a launch: where variants are looked at, and whatever is computed while they are compared lies beside it, so that
+// few pieces are left.
+constexpr double place_of_looks = 0.3;
+
 double alone(const State& s, const Member& member) {
   return duration({s.space.volume(), 1, {member.worker}}, {s.space.volume()});
 }
@@ -160,7 +164,7 @@ std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
     } else {
       // Where parts differ, looks lie side by side, and regions apart. Not around the middle, where data that have two
       // halves change: some would be looked at in one, and some in the other.
-      static constexpr double place_of_looks = 0.3, places[] = {0.6, 0, 1, 0.2, 0.8};
+      static constexpr double places[] = {0.6, 0, 1, 0.2, 0.8};
       const Selection& selection = *member.selection;
       const core::Footprint& together = selection.together;
       const bool differ = selection.mode != Mode::fully;
@@ -325,7 +329,8 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
     // Where nothing is known of the beginning yet, others wait with it: data may be sorted, and most of the work there.
     const Selection* open = member.selection && !member.selection->winner ? member.selection : nullptr;
     const auto take = [&](std::size_t v) {
-      if (open && between_of(*open) > 0 && !open->believed) return left.carve(s.footprints[v], s.space, points, 0.45);
+      if (open && between_of(*open) > 0 && !open->believed)
+        return left.carve(s.footprints[v], s.space, points, place_of_looks);
       return left.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
     };
     auto box = take(variant);

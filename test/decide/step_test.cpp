@@ -250,7 +250,7 @@ TEST(Step, WhoComparesVariantsMayComputeMeanwhile) {
   s.members[0].queued = {1}, selection.length = 70;  // few groups
   EXPECT_TRUE(step(s).empty());
   selection.between = 500;  // but something must be between two who compute the same part, and not from the beginning
-  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(4500, 5000), "task of its device", 0, {}}}));
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(3000, 3500), "task of its device", 0, {}}}));
   selection.alike = true;  // each has parts of its own again
   EXPECT_TRUE(step(s).empty());
 }
