@@ -3,7 +3,25 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "core/parameters.hpp"
+
 namespace heddle::engine {
+
+std::string text_of(const std::vector<double>& variables) {
+  core::Configuration out;
+  for (const double variable : variables) out.values.emplace_back(fmt::format("v{}", out.values.size()), variable);
+  return core::to_string(out);
+}
+
+std::optional<std::vector<double>> variables_in(const std::string& text) try {
+  std::vector<double> out;
+  for (const auto& [name, value] : core::parse_configuration(text).values) out.push_back(std::get<double>(value));
+  return out;
+} catch (const std::exception&) {
+  return std::nullopt;
+}
 
 namespace {
 constexpr std::size_t remembered = 64;

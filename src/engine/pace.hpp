@@ -1,12 +1,20 @@
 // How fast a kernel was seen to run on one device, and so how fast it is expected to.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "predict/time_model.hpp"
 
 namespace heddle::engine {
+
+// Under which the store has what parts of launches took, whatever the shapes of those; and what they depended on, as
+// the store keeps parameters. Empty: that was written by another version.
+constexpr const char* pace_shape = "parts";
+std::string text_of(const std::vector<double>& variables);
+std::optional<std::vector<double>> variables_in(const std::string& text);
 
 class Pace {
  public:

@@ -6,36 +6,12 @@
 #include <fmt/format.h>
 
 #include "core/answers.hpp"
-#include "core/parameters.hpp"
 #include "engine/engine.hpp"
 #include "profile/store.hpp"
 
 namespace heddle::engine {
 
 using device::host_memory;
-
-namespace {
-
-// Under which the store has what parts of launches took, whatever the shapes of those.
-constexpr const char* pace_shape = "parts";
-
-// What they depended on, as the store keeps parameters.
-std::string text_of(const std::vector<double>& variables) {
-  core::Configuration out;
-  for (const double variable : variables) out.values.emplace_back(fmt::format("v{}", out.values.size()), variable);
-  return core::to_string(out);
-}
-
-// Empty: that was written by another version.
-std::optional<std::vector<double>> variables_in(const std::string& text) try {
-  std::vector<double> out;
-  for (const auto& [name, value] : core::parse_configuration(text).values) out.push_back(std::get<double>(value));
-  return out;
-} catch (const std::exception&) {
-  return std::nullopt;
-}
-
-}  // namespace
 
 // Bytes that a device would need for parts of a launch, and bring back: however little it gets, and a point more. The
 // host's memory is where results are wanted.

@@ -35,7 +35,7 @@ json() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert eva
 expect 0 '^heddle [0-9]+\.[0-9]+\.[0-9]+$' "$heddle" --version
 expect 0 'HEDDLE_DEVICES' "$heddle" --help
 for command in analyze devices run demo bench profile tune; do expect 0 'Usage' "$heddle" "$command" --help; done
-for command in list show export import forget; do expect 0 'Usage' "$heddle" profile "$command" --help; done
+for command in list show export import forget calibrate; do expect 0 'Usage' "$heddle" profile "$command" --help; done
 expect 2 "no command 'nosuch'; there are: " "$heddle" nosuch
 expect 2 'heddle|--help' "$heddle"
 expect 2 '--nosuch' "$heddle" devices --nosuch
@@ -70,6 +70,19 @@ one_line "${tune[@]}" --param BY=
 one_line "${tune[@]}" --arg 'int[4]'
 one_line "${tune[@]}" --arg 'quad[4]'
 one_line "$heddle" tune "$work/t.cl" --kernel t --grid 0 --arg 'float[4096]' --arg 'float[4096]' --options -DW=2
+# Two halves of a CPU, measured in parts.
+halves=(env HEDDLE_DEVICES=cpu/2 HEDDLE_STORE="$work/calibrated.db" "$heddle" profile calibrate)
+expect 0 '^full +cpu.0 cpu.1 +[0-9]+ ' "${halves[@]}" vector_add
+expect 0 'parts' env HEDDLE_STORE="$work/calibrated.db" "$heddle" profile list
+printf 'kernel void twice(global float* to, global const float* from) { const size_t i = get_global_id(0); to[i] = 2 * from[i]; }\n' >"$work/c.cl"
+expect 0 '^- +cpu.0 cpu.1 ' "${halves[@]}" "$work/c.cl" --kernel twice --grid 262144 --arg 'float[262144]' --arg 'float[262144]'
+one_line env HEDDLE_DEVICES=cpu "$heddle" profile calibrate vector_add
+expect 2 "WHAT is required" "${halves[@]}"
+one_line "${halves[@]}" nosuch
+one_line "${halves[@]}" vector_add --grid 4
+one_line "${halves[@]}" vector_add --input nosuch
+one_line "${halves[@]}" "$work/c.cl" --grid 4096
+one_line "${halves[@]}" "$work/c.cl" --kernel twice
 one_line "$heddle" tune --replay "$work/t.cl"
 one_line "$heddle" tune --replay "$work"
 one_line "$heddle" tune --replay "$work/nosuch.json"

@@ -20,6 +20,8 @@ void add_devices_command(CLI::App& app, const Environment& environment);
 void add_demo_command(CLI::App& app, const Environment& environment);
 // Runs the example programs, where they were built, and prints what Heddle gains. Returns how many were wrong.
 int run_examples(const device::Machine& machine);
+// Under `heddle profile`.
+void add_calibrate_command(CLI::App& profile, const Environment& environment);
 void add_analyze_command(CLI::App& app, const Environment& environment);
 // `program` is read when the command runs: the words that cut_program took off the command line.
 void add_run_command(CLI::App& app, const Environment& environment, const std::vector<std::string>& program);

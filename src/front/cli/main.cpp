@@ -70,6 +70,7 @@ int run(int argc, char** argv) {
   front::cli::add_tune_command(app, environment);
   front::cli::add_bench_command(app, environment);
   front::cli::add_profile_command(app, settings, exit_code);
+  front::cli::add_calibrate_command(*app.get_subcommand("profile"), environment);
 
   program = front::cli::cut_program(app, argc, argv);
   if (argc > 1 && argv[1][0] != '-') {  // CLI11 itself would only say that a command is missing

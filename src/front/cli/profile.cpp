@@ -254,7 +254,8 @@ void forget(const core::Settings& settings, const Options& options) {
 }  // namespace
 
 void add_profile_command(CLI::App& app, const core::Settings& settings, int& exit_code) {
-  CLI::App* profile = app.add_subcommand("profile", "what was measured: list, show, export, import, forget");
+  CLI::App* profile = app.add_subcommand(
+      "profile", "what was measured: list, show, export, import, forget; and measuring for predictions: calibrate");
   profile->require_subcommand(1);
   const auto options = std::make_shared<Options>();  // shared: each command's callback outlives this function
 
