@@ -21,13 +21,16 @@ double expected_of(const Selection& s) { return s.expected.value_or(guess_of(s.r
 // Who may win in a region: per rival, whether it competes there.
 std::vector<bool> contenders(const Selection& all) {
   const Rival& best = all.rivals[*all.winner];
+  constexpr double unknown = 1e9;
   std::vector<std::pair<double, std::size_t>> others;  // how many times as slow as the winner
   for (std::size_t r = 0; r < all.rivals.size(); ++r) {
     const Rival& rival = all.rivals[r];
     const bool sampled = cost_of(best) && cost_of(rival);
     const auto mine = sampled ? cost_of(rival) : rival.look, least = sampled ? cost_of(best) : best.look;
-    const double factor = mine && least ? *mine / *least : 1;
-    if (r != *all.winner && !rival.failed && factor <= hopeless_in_all) others.emplace_back(factor, r);
+    const bool known = mine && least;
+    const double factor = known ? *mine / *least : unknown;
+    if (r != *all.winner && rival.ready && !rival.failed && (!known || factor <= hopeless_in_all))
+      others.emplace_back(factor, r);
   }
   std::sort(others.begin(), others.end());
   if (others.size() >= most_rivals) others.resize(most_rivals - 1);
@@ -65,7 +68,7 @@ std::vector<core::Box> regions_of(const core::Box& space, const core::Footprint&
   return out;
 }
 
-Selection selection_in_region(const Selection& all, const core::Box& region) {
+Selection selection_in_region(const Selection& all, const core::Box& region, std::uint64_t launch) {
   const std::int64_t points = region.volume();
   std::vector<Rival> rivals = all.rivals;
   const double expected = expected_of(all);
@@ -82,12 +85,19 @@ Selection selection_in_region(const Selection& all, const core::Box& region) {
   out.least = all.least, out.between = std::min(all.between, points / 32);
   recall(out, costs, points);
   std::optional<Selection> agreed;
-  const std::vector<double>& samples = all.rivals[*all.winner].samples;
-  for (std::size_t i = 0; i < std::min(samples.size(), all.places.size()); ++i) {
-    if (!region.contains(all.places[i])) continue;
-    const std::int64_t there = all.places[i].volume();
+  const Rival& winner = all.rivals[*all.winner];
+  for (std::size_t i = 0; i < winner.places.size(); ++i) {
+    const Rival::Place& place = winner.places[i];
+    if (place.launch != launch || place.box.empty() || !region.contains(place.box)) continue;
+    for (const Rival& rival : all.rivals) {
+      for (std::size_t j = 0; j < rival.places.size(); ++j) {
+        if (rival.places[j] == place && worse * rival.samples[j] < winner.samples[i]) return out;
+      }
+    }
+    const std::int64_t there = place.box.volume();
     agreed = out;
-    learn(*agreed, {.rival = *all.winner, .points = there, .of = points}, samples[i] * static_cast<double>(there));
+    learn(*agreed, {.rival = *all.winner, .points = there, .of = points},
+          winner.samples[i] * static_cast<double>(there));
     if (!agreed->winner) return out;
   }
   return agreed.value_or(out);

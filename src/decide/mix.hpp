@@ -18,9 +18,9 @@ int count_of_regions(const Selection& all, std::int64_t points, bool begun);
 // About so many boxes along the axis, of whole parts each, in order; together they are the space.
 std::vector<core::Box> regions_of(const core::Box& space, const core::Footprint& part, int axis, int count);
 
-// What is known of a region: who won in all of the launch, if what was compared in the region took as long per point.
-// Where nothing was, the winner has to show that.
-Selection selection_in_region(const Selection& all, const core::Box& region);
+// What is known of a region: who won in all of the launch, if what was compared there in this launch took as long per
+// point, and nobody was faster. Where nothing was, the winner has to show that.
+Selection selection_in_region(const Selection& all, const core::Box& region, std::uint64_t launch = 0);
 
 // How many times as long a launch takes with the winner of all everywhere as with each region's own. Regions with their
 // points; 1 where one of them has no winner.

@@ -295,6 +295,7 @@ bool to_be_repeated(const Selection& s, const Probe& probe) {
 
 void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t launch) {
   if (probe.look) return;
+  s.latest = {box, launch};
   if (!probe.repeat && !probe.beside) {
     s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
     s.piloted = s.heavy = false;
@@ -327,7 +328,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     if (r != *s.believed) return;
     if (surprises(cost, *s.expected)) return begin_again(s);
     if (same_parts(s)) s.expected.reset();  // a part tells little of launches
-    rival.samples.push_back(cost);
+    rival.samples.push_back(cost), rival.places.push_back(s.latest);
     s.winner = std::exchange(s.believed, std::nullopt);
     return;
   }
@@ -336,8 +337,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
       rival.look = cost, rival.reach = points;
       return settle_looks(s, probe.of);
     }
-    rival.samples.push_back(cost);
-    if (same_parts(s) && !probe.whole && s.places.size() < rival.samples.size()) s.places.push_back(s.region);
+    rival.samples.push_back(cost), rival.places.push_back(s.latest);
     if (probe.whole) s.looked = s.whole = true;
     return decide_if_clear(s);
   }
@@ -383,13 +383,14 @@ void begin_again(Selection& s) {
   s.together = {};
   for (Rival& rival : s.rivals) {
     rival.out = rival.failed;
-    rival.look.reset(), rival.looks = 0, rival.reach = 0, rival.disturbed = 0, rival.samples.clear();
+    rival.look.reset(), rival.looks = 0, rival.reach = 0, rival.disturbed = 0;
+    rival.samples.clear(), rival.places.clear();
     s.together = core::joint(s.together, rival.footprint);
   }
   s.winner.reset(), s.believed.reset(), s.expected.reset();
   s.surprises = 0, s.length = 0;
   s.looked = s.whole = s.misled;
-  s.visitors.clear(), s.places.clear(), s.regions = 0, s.alike = s.piloted = s.heavy = false;
+  s.visitors.clear(), s.regions = 0, s.alike = s.piloted = s.heavy = false;
   s.spent = 0, s.done = 0, s.since = 0;
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }

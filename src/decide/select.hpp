@@ -30,6 +30,13 @@ struct Rival {
   std::int64_t first_reach = 0;  // of its first look, where more is known than nothing
   int disturbed = 0;             // probes that something else disturbed
   std::vector<double> samples;   // seconds per point, one per probe
+  // Where each of them was taken.
+  struct Place {
+    core::Box box;
+    std::uint64_t launch = 0;  // its number
+    bool operator==(const Place&) const = default;
+  };
+  std::vector<Place> places;
 };
 
 enum class Mode {
@@ -67,11 +74,11 @@ struct Selection {
   core::Box region;
   std::uint64_t region_of = 0;  // number of the launch that it is a part of
   std::vector<std::size_t> visitors;
-  std::vector<core::Box> places;  // of samples, in their order, as long as rivals compute the same parts
-  int regions = 0;                // that were begun
-  bool piloted = false;           // little of the next one took little
-  bool heavy = false;             // little of this one took long: others compute what lies beside it
-  bool alike = false;             // they took the same: from now on each rival computes parts of its own
+  Rival::Place latest;   // of the probe that has begun last
+  int regions = 0;       // that were begun
+  bool piloted = false;  // little of the next one took little
+  bool heavy = false;    // little of this one took long: others compute what lies beside it
+  bool alike = false;    // they took the same: from now on each rival computes parts of its own
   // Points that others compute in the meantime: who computes a part again would else find it in the device's cache,
   // where no launch finds it. 0: all of a launch fits into that, or nothing does.
   std::int64_t between = 0;

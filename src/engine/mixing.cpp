@@ -21,7 +21,11 @@ void join_neighbours(std::vector<Region>& regions) {
     const auto& winner = region.choice->selection.winner;
     if (!out.empty() && winner && out.back().choice->selection.winner == winner) {
       out.back().box.end = region.box.end;
-      out.back().choice->selection.expected.reset();  // it is another region now
+      decide::Selection& joined = out.back().choice->selection;
+      joined.expected.reset();  // it is another region now
+      decide::Rival &to = joined.rivals[*winner], &from = region.choice->selection.rivals[*winner];
+      to.samples.insert(to.samples.end(), from.samples.begin(), from.samples.end());
+      to.places.insert(to.places.end(), from.places.begin(), from.places.end());
     } else {
       out.push_back(std::move(region));
     }
@@ -78,7 +82,7 @@ bool Engine::divide(Launch& launch) {
     }
     for (std::size_t r = 0; boxes.size() > 1 && r < boxes.size(); ++r) {
       choice.regions.push_back({boxes[r], std::make_shared<Choice>()});
-      choice.regions.back().choice->selection = decide::selection_in_region(choice.selection, boxes[r]);
+      choice.regions.back().choice->selection = decide::selection_in_region(choice.selection, boxes[r], launch.number);
     }
     join_neighbours(choice.regions);
     if (choice.regions.size() == 1) choice.regions.clear();

@@ -50,6 +50,9 @@ TEST(Mix, OfManyRivalsTheBestCompeteInRegions) {
   all.rivals[57].samples = {4.1e-6}, all.rivals[58].failed = true;
   const Selection fewer = selection_in_region(all, {{0, 0, 0}, {500, 1, 1}});
   EXPECT_TRUE(fewer.rivals[57].out && fewer.rivals[58].out && !fewer.rivals[51].out && fewer.rivals[50].out);
+  // Who cannot run takes nobody's place.
+  for (std::size_t r = 2; r < 51; ++r) all.rivals[r].ready = false, all.rivals[r].samples.clear();
+  EXPECT_FALSE(selection_in_region(all, {{0, 0, 0}, {500, 1, 1}}).rivals[51].out);
 }
 
 TEST(Mix, RegionsAreWholePartsAndAllOfTheSpace) {
@@ -79,17 +82,24 @@ TEST(Mix, ARegionThatTakesWhatAllDoKeepsTheWinner) {
 // What was compared there is as good as a probe of its own.
 TEST(Mix, ARegionInWhichRivalsWereComparedNeedNotShowThatAgain) {
   const core::Box first{{0, 0, 0}, {500, 1, 1}}, second{{500, 0, 0}, {1000, 1, 1}};
+  const auto at = [](std::int64_t place) { return Rival::Place{{{place, 0, 0}, {place + 10, 1, 1}}, 7}; };
   Selection all = won();
-  all.places = {{{100, 0, 0}, {110, 1, 1}}};
-  EXPECT_EQ(selection_in_region(all, first).winner, 0u);
-  EXPECT_FALSE(selection_in_region(all, second).winner);
+  all.rivals[0].places = {at(100)};
+  EXPECT_EQ(selection_in_region(all, first, 7).winner, 0u);
+  EXPECT_FALSE(selection_in_region(all, first, 8).winner);  // another launch, perhaps of other data
+  EXPECT_FALSE(selection_in_region(all, second, 7).winner);
   // Two of three say what to expect of all; the one in the other region took longer.
   all.rivals[0].samples = {1e-6, 3e-6, 1e-6}, all.rivals[1].samples = {1.5e-6, 2e-6, 1.5e-6};
-  all.places = {{{100, 0, 0}, {110, 1, 1}}, {{600, 0, 0}, {610, 1, 1}}, {{200, 0, 0}, {210, 1, 1}}};
-  EXPECT_EQ(selection_in_region(all, first).winner, 0u);
-  EXPECT_FALSE(selection_in_region(all, second).winner);
+  all.rivals[0].places = all.rivals[1].places = {at(100), at(600), at(200)};
+  EXPECT_EQ(selection_in_region(all, first, 7).winner, 0u);
+  EXPECT_FALSE(selection_in_region(all, second, 7).winner);
   // Not so where a region has both.
-  EXPECT_FALSE(selection_in_region(all, {{0, 0, 0}, {1000, 1, 1}}).winner);
+  EXPECT_FALSE(selection_in_region(all, {{0, 0, 0}, {1000, 1, 1}}, 7).winner);
+  // Nor where another was faster in it, however usual that was for the winner.
+  all.rivals[0].samples = {1e-6, 1.2e-6, 1e-6}, all.rivals[1].samples = {1.5e-6, 1e-6, 1.5e-6};
+  EXPECT_FALSE(selection_in_region(all, second, 7).winner);
+  all.rivals[1].samples[1] = 1.15e-6;
+  EXPECT_EQ(selection_in_region(all, second, 7).winner, 0u);
 }
 
 TEST(Mix, PlacesOfComparisonsAreKept) {
@@ -106,10 +116,11 @@ TEST(Mix, PlacesOfComparisonsAreKept) {
     learn(s, *probe, static_cast<double>(probe->points) * (probe->rival == 0 ? 1e-6 : 1.2e-6));
   }
   EXPECT_EQ(s.winner, 0u);
-  EXPECT_EQ(s.places.size(), 2u);
-  EXPECT_EQ(s.places, begun);
+  ASSERT_EQ(begun.size(), 2u);
+  for (const Rival& rival : s.rivals)
+    EXPECT_EQ(rival.places, (std::vector<Rival::Place>{{begun[0], 1}, {begun[1], 1}}));
   begin_again(s);
-  EXPECT_TRUE(s.places.empty());
+  EXPECT_TRUE(s.rivals[0].places.empty());
 }
 
 TEST(Mix, ARegionThatTakesAnotherTimeFindsItsOwn) {
