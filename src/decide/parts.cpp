@@ -19,6 +19,8 @@ constexpr double same = 0.01;        // parts that differ by less are the same
 constexpr double much_slower = 1.3;
 constexpr int most_shared = 6;    // ways to share that are tried
 constexpr int most_failures = 3;  // of a member, before it is left out
+constexpr int most_restarts = 6;  // that make the next one later
+constexpr double too_slow = 4;    // times as long as a launch: a look that is not repeated
 
 bool alike(const Parts& a, const Parts& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
@@ -153,7 +155,7 @@ class Chooser {
         wanted = std::min(8 * largest.part, largest_look);
         const bool affordable = before.part > 0 ? expected(largest, before, wanted) < single.seconds / 2
                                                 : largest.took < single.seconds / 4;
-        if (!affordable) wanted = largest.times < 2 ? largest.part : 0;
+        if (!affordable) wanted = largest.times < 2 && largest.took < too_slow * single.seconds ? largest.part : 0;
         if (largest.part > largest_look / 1.5) wanted = 0;
       }
       if (wanted > 0) any = true, out[m] = wanted, out[base] -= wanted;
@@ -165,17 +167,25 @@ class Chooser {
 
   // All but the first together, where that may be faster than any alone: it may need much, however little it computes.
   std::optional<Parts> without_lead(const Outcome& single) const {
-    const auto tried = [&](const Outcome* one) { return one->parts[lead_] == 0 && taking_part(one->parts) > 1; };
+    const auto tried = [&](const Outcome* one) {
+      return one->parts[lead_] == 0 && taking_part(one->parts) > 1 && !is_look(one->parts);
+    };
     if (std::any_of(outcomes_.begin(), outcomes_.end(), tried)) return std::nullopt;
     Parts rates(can_.size(), 0);
     for (std::size_t m = 0; m < can_.size(); ++m) {
       const auto [largest, before] = largest_parts(m);
       if (can_[m] && m != lead_ && largest.part > 0) rates[m] = 1 / expected(largest, before, 1);
     }
-    const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
-    if (taking_part(rates) < 2 || all * single.seconds < 1) return std::nullopt;
+    leave_out_the_slow(rates);
+    if (taking_part(rates) < 2 || std::accumulate(rates.begin(), rates.end(), 0.0) * single.seconds < 1)
+      return std::nullopt;
     const Parts out = in_steps(rates, steps_);
-    return out.empty() ? std::nullopt : std::optional(out);
+    return out.empty() || find(out) ? std::nullopt : std::optional(out);
+  }
+
+  static void leave_out_the_slow(Parts& rates) {
+    const double fastest = std::accumulate(rates.begin(), rates.end(), 0.0);
+    for (double& rate : rates) rate = rate < worth * fastest ? 0 : rate;
   }
 
   // By the rates of whoever is worth it; once several have worked together, by what they did then.
@@ -192,8 +202,7 @@ class Chooser {
       else if (can_[m])
         rates[m] = rate_of(m).value_or(0);
     }
-    const double fastest = std::accumulate(rates.begin(), rates.end(), 0.0);
-    for (double& rate : rates) rate = rate < worth * fastest ? 0 : rate;
+    leave_out_the_slow(rates);
     const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
     for (double& rate : rates) rate /= all;
     rates = in_steps(rates, steps_);
@@ -245,8 +254,9 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
     return;
   }
   // Where all has become slower, what was seen before holds no more.
-  experience.slower = at->times >= 2 && seconds > much_slower * at->seconds ? experience.slower + 1 : 0;
-  if (experience.slower >= 3 << std::min(experience.restarts, 20)) {
+  if (experience.slower == 0) experience.usual = at->seconds;
+  if (at->times >= 2) experience.slower = seconds > much_slower * experience.usual ? experience.slower + 1 : 0;
+  if (experience.slower >= 3 << std::min(experience.restarts, most_restarts)) {
     experience.outcomes = {{parts, ready, seconds, 1}};
     experience.recalled.reset();
     experience.slower = 0, ++experience.restarts;

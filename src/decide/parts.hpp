@@ -26,6 +26,7 @@ struct Outcome {
 struct Experience {
   std::vector<Outcome> outcomes;
   std::optional<Outcome> recalled;  // what an earlier run of the program settled on; forgotten when it no longer holds
+  double usual = 0;                 // seconds of what was settled on, before launches took longer
   int slower = 0;                   // launches in a row that took much longer than what was settled on had
   int restarts = 0;                 // how often all was tried anew for that: each needs twice as many as the one before
   std::vector<int> failures;        // per member: launches in which its part was not computed as it should

@@ -83,6 +83,9 @@ TEST(Parts, OthersTogetherMayBeFasterThanTheFirst) {
   const Parts parts = machine.settle();
   EXPECT_EQ(parts[0], 0);
   EXPECT_NEAR(parts[1], 0.5, 0.02);
+  // A fourth that is of no use does not spoil it.
+  Machine four{{0.3, 1.2, 1.2, 1}, {0.7, 0.05, 0.05, 8}};
+  EXPECT_LT(Machine::seconds(four.ready(four.settle())), 0.66);
   // Not so where all together are.
   EXPECT_GT((Machine{{1, 1.5, 1.5}, {0, 0.05, 0.05}}.settle()[0]), 0.3);
 }
@@ -165,6 +168,19 @@ TEST(Parts, WhereTimesComeAndGoLessAndLessIsTriedAnew) {
   }
   EXPECT_GT(machine.experience.restarts, 1);
   EXPECT_LT(trials, 100);
+}
+
+TEST(Parts, WhatHasBecomeSlowerForGoodIsTriedAnewHoweverOften) {
+  Machine machine{{1, 1}, {0, 0}};
+  for (int round = 1; round <= 5; ++round) {
+    machine.settle();
+    for (double& seconds : machine.alone) seconds *= 1.4;
+    for (int launch = 0; launch < 200 && machine.experience.restarts < round; ++launch) {
+      const Parts parts = next_parts(machine.experience, {machine.can}).parts;
+      note(machine.experience, parts, machine.ready(parts), Machine::seconds(machine.ready(parts)));
+    }
+    EXPECT_EQ(machine.experience.restarts, round);
+  }
 }
 
 TEST(Parts, WhatIsRecalledHoldsIfItStillDoes) {
