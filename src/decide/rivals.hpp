@@ -32,6 +32,7 @@ class Rivals {
   Rivals(std::size_t count, const Limits& limits) : limits_(limits), rivals_(count), look_(limits.first_look) {}
 
   Turn next();
+  Turn next_untimed();  // of a launch whose time cannot be known
   // A launch whose time was wanted: how long it ran, and how long it was kept waiting.
   void note(const Turn& turn, core::Nanoseconds run, core::Nanoseconds waited);
   void drop();                     // one whose time was wanted will not tell it

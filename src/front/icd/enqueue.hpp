@@ -82,6 +82,7 @@ inline const void* this_user() {
   return &here;
 }
 void another_user(Queue& queue);
+cl_int finish_driver(Queue& queue);  // all that was put into it
 inline void note_user(Queue& queue) {
   if (queue.user.load(std::memory_order_relaxed) != this_user()) another_user(queue);
 }

@@ -72,7 +72,7 @@ decide::Rivals::Limits limits_for(const Queue& queue) {
 // Whether a launch can be timed beside its queue: nothing may come between the three commands that it is then.
 bool can_be_beside(const Queue& queue) {
   return is_in_order(queue) && !queue.context->user_events && !queue.several_users &&
-         (queue.user == nullptr || queue.user == this_user());
+         (queue.user == nullptr || queue.user == this_user()) && !queue.has_hints;
 }
 
 std::string text_of(const Extents& size, cl_uint dimensions) {
@@ -147,6 +147,7 @@ std::unique_ptr<Grouped::Shape> shape_for(const Queue& queue, const Kernel& kern
   decide::Rivals rivals(sizes.size(), limits_for(queue));
   return std::make_unique<Grouped::Shape>(
       Grouped::Shape{&queue.device,
+                     queue.timed,
                      dimensions,
                      global,
                      {print, "", "", queue.device.info.fingerprint, text_of(global, dimensions)},
@@ -155,7 +156,7 @@ std::unique_ptr<Grouped::Shape> shape_for(const Queue& queue, const Kernel& kern
 }
 
 // What became of a launch that is watched; takes over the event.
-enum class End { not_yet, not_begun, failed, done };
+enum class End { not_yet, not_begun, untimed, failed, done };
 End end_of(cl_event event, Nanoseconds& run, Nanoseconds& waited) {
   cl_int status = CL_QUEUED;
   if (pass<&Slots::clGetEventInfo>(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr) !=
@@ -165,15 +166,16 @@ End end_of(cl_event event, Nanoseconds& run, Nanoseconds& waited) {
   const bool begun = status != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   std::array<cl_ulong, 3> times{};
   std::size_t i = 0;
+  bool timed = true;
   for (const cl_profiling_info what :
        {CL_PROFILING_COMMAND_SUBMIT, CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_END}) {
-    if (pass<&Slots::clGetEventProfilingInfo>(event, what, sizeof times[i], &times[i], nullptr) != CL_SUCCESS)
-      status = -1;
+    timed &= pass<&Slots::clGetEventProfilingInfo>(event, what, sizeof times[i], &times[i], nullptr) == CL_SUCCESS;
     ++i;
   }
   pass<&Slots::clReleaseEvent>(event);
   if (!begun) return End::not_begun;
-  if (status != CL_COMPLETE || times[2] < times[1]) return End::failed;
+  if (status != CL_COMPLETE) return End::failed;
+  if (!timed || times[2] < times[1]) return End::untimed;
   run = Nanoseconds(static_cast<Nanoseconds::rep>(times[2] - times[1]));
   waited = Nanoseconds(static_cast<Nanoseconds::rep>(times[1] - std::min(times[0], times[1])));
   return End::done;
@@ -247,6 +249,7 @@ cl_int launch_beside(Queue& queue, const WaitList& list, cl_event& event, const 
   queue.beside_busy = true;
   const auto over = [&](cl_int code) {
     queue.beside_busy = false;
+    queue.beside_busy.notify_all();
     return code;
   };
   if (!can_be_beside(queue) ||
@@ -255,7 +258,8 @@ cl_int launch_beside(Queue& queue, const WaitList& list, cl_event& event, const 
   pass<&Slots::clFlush>(queue.inner);
   const cl_int code = launch(queue.beside, static_cast<cl_uint>(after.size()), after.data());
   pass<&Slots::clReleaseEvent>(after.front());
-  if (code != CL_SUCCESS) return over(code);
+  if (code != CL_SUCCESS) return over(in_place());  // the program's queue may have what this one lacks
+  queue.beside_used = true;
   pass<&Slots::clFlush>(queue.beside);
   if (pass<&Slots::clEnqueueBarrierWithWaitList>(queue.inner, 1, &event, nullptr) != CL_SUCCESS)
     device::Dispatch(queue.inner)(&Slots::clWaitForEvents, 1, &event);  // whatever comes next comes after it
@@ -278,12 +282,13 @@ Grouped::~Grouped() {
 
 Groups::Groups(const Queue& queue, const Kernel& kernel, cl_uint dimensions, const size_t* global)
     : of_(kernel.grouped), beside_(!queue.timed) {
-  if (!of_ || !global || (beside_ && !can_be_beside(queue))) return;
+  if (!of_ || !global) return;
   Extents sizes{1, 1, 1};
   std::copy(global, global + dimensions, sizes.begin());
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return;
   const auto alike = [&](const auto& shape) {
-    return shape->global == sizes && shape->device == &queue.device && shape->dimensions == dimensions;
+    return shape->global == sizes && shape->device == &queue.device && shape->dimensions == dimensions &&
+           shape->timed == queue.timed;
   };
   std::unique_lock hold(of_->mutex);
   auto at = std::find_if(of_->shapes.begin(), of_->shapes.end(), alike);
@@ -313,7 +318,7 @@ Groups::Groups(const Queue& queue, const Kernel& kernel, cl_uint dimensions, con
     }
   }
   if (shape_->recall == Grouped::Shape::Recall::ready) use_recalled(*shape_);
-  turn_ = shape_->rivals.next();
+  turn_ = beside_ && !can_be_beside(queue) ? shape_->rivals.next_untimed() : shape_->rivals.next();
   size_ = shape_->sizes[turn_.rival];
 }
 

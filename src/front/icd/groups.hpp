@@ -24,6 +24,7 @@ struct Grouped {
   // Launches alike.
   struct Shape {
     const Device* device;
+    bool timed;  // in queues that take times themselves
     cl_uint dimensions;
     Extents global;
     core::SampleKey key;         // but for the variant

@@ -77,13 +77,14 @@ struct Queue : Object {
   Device& device;
   std::atomic<cl_command_queue_properties> properties = 0;  // as the program asked for them
   std::vector<cl_queue_properties> properties_array;        // the same as it was given; empty for the legacy call
+  bool has_hints = false;                                   // of its priority, or others
   bool timed = false;                                       // the inner queue takes times
   // Where it does not, one beside it that does, for launches in groups of several sizes (groups.hpp).
   std::once_flag beside_made;
   cl_command_queue beside = nullptr;
-  std::atomic<bool> beside_busy{false};
-  std::atomic<const void*> user{nullptr};  // the thread that puts commands into it
-  std::atomic<bool> several_users{false};  // no, not one alone
+  std::atomic<bool> beside_busy{false}, beside_used{false};  // since it was finished
+  std::atomic<const void*> user{nullptr};                    // the thread that puts commands into it
+  std::atomic<bool> several_users{false};                    // no, not one alone
   // Commands on the direct path where there is a loom: begun, with the inner driver, and how many of these are done.
   std::atomic<std::uint64_t> entered{0}, placed{0}, finished{0};
   std::once_flag strand_made;

@@ -1,6 +1,4 @@
 // Command queues, and what concerns a queue as a whole.
-#include <thread>
-
 #include "front/icd/enqueue.hpp"
 #include "front/icd/entries.hpp"
 #include "front/icd/groups.hpp"
@@ -49,7 +47,14 @@ void another_user(Queue& queue) {
   const void* nobody = nullptr;
   if (queue.user.compare_exchange_strong(nobody, this_user())) return;
   queue.several_users = true;
-  while (queue.beside_busy) std::this_thread::yield();
+  queue.beside_busy.wait(true);
+}
+
+cl_int finish_driver(Queue& queue) {
+  const cl_int code = pass<&Slots::clFinish>(queue.inner);
+  // All of that is done; but what it knows of its events, a driver may look at only now.
+  if (queue.beside_used.exchange(false)) pass<&Slots::clFinish>(queue.beside);
+  return code;
 }
 
 cl_command_queue CL_API_CALL clCreateCommandQueue(cl_context handle, cl_device_id device,
@@ -78,6 +83,7 @@ cl_command_queue CL_API_CALL clCreateCommandQueueWithProperties(cl_context handl
         queue->properties = p[1];
       } else if (p[0] == CL_QUEUE_SIZE || p[0] == CL_QUEUE_PRIORITY_KHR || p[0] == CL_QUEUE_THROTTLE_KHR) {
         others.insert(others.end(), {p[0], p[1]});
+        queue->has_hints = true;
       } else {
         throw Error{CL_INVALID_VALUE};
       }
@@ -171,7 +177,7 @@ cl_int CL_API_CALL clFlush(cl_command_queue handle) {
 cl_int CL_API_CALL clFinish(cl_command_queue handle) {
   return answer(__func__, [&] {
     Queue& queue = valid(handle);
-    const cl_int code = queue.context->loom ? finish_all(queue) : pass<&Slots::clFinish>(queue.inner);
+    const cl_int code = queue.context->loom ? finish_all(queue) : finish_driver(queue);
     if (observing()) collect();
     return code;
   });

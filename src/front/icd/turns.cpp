@@ -40,7 +40,7 @@ bool quiet(const Queue& queue) { return queue.entered.load() == queue.finished.l
 
 void finish_inner(Queue& queue) {
   const std::uint64_t before = queue.placed.load();
-  pass<&Slots::clFinish>(queue.inner);
+  finish_driver(queue);
   know_finished(queue, before);  // or has failed, and does nothing any more
 }
 
