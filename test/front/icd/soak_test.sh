@@ -7,7 +7,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_DATA_HOME=$work/data
 unset "${!HEDDLE@}"
-# The devices; who has memory of its own, as GPUs do; which launches are shared. Rounds and threads.
+# The devices; who has memory of its own, as GPUs do; which launches are shared, or timed in another queue. Rounds and
+# threads.
 settings=(
   "HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=always 4 2"
   "HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=always HEDDLE_APART=cpu.0 4 2"
@@ -15,6 +16,8 @@ settings=(
   "HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=auto HEDDLE_APART=cpu.0 8 3"
   "HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=always HEDDLE_APART=cpu.0,cpu.1 4 2"
   "HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=auto 8 4"
+  "HEDDLE_VARIANTS=beside 8 3"
+  "HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=auto HEDDLE_APART=cpu.0 HEDDLE_VARIANTS=beside 8 2"
 )
 # PoCL (3.1 and 5.0 seen) counts what it has loaded of a kernel wrongly where two forms of it run at once, with and
 # without Heddle: such an end says nothing.
