@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace heddle::core {
 
@@ -21,12 +22,24 @@ bool writes_to(const KernelFacts& facts, int argument) {
                      [&](const AccessFacts& a) { return writes(a) && (a.argument == argument || a.argument == -1); });
 }
 
-// Whether the addresses can be computed again after the kernel ran.
-bool can_be_recomputed(const KernelFacts& facts, const AccessFacts& access) {
-  const Dependence& on = access.address;
-  if (on.floating || on.atomic || on.local_data) return false;
+// Whether the same comes of it after the kernel ran.
+bool stays(const KernelFacts& facts, const Dependence& on) {
+  if (on.atomic || on.local_data) return false;
   return std::none_of(on.sources.begin(), on.sources.end(),
                       [&](int source) { return source < 0 || writes_to(facts, source); });
+}
+
+// Whether compilers drop what a kernel computes where nobody stores it: loops that they can count, and that store
+// nothing; and nothing goes through local memory.
+bool work_goes(const KernelFacts& facts) {
+  std::set<int> storing;
+  for (const AccessFacts& access : facts.accesses) {
+    if (writes(access)) storing.insert(access.loops.begin(), access.loops.end());
+  }
+  for (std::size_t i = 0; i < facts.loops.size(); ++i) {
+    if (!facts.loops[i].last && !storing.count(static_cast<int>(i))) return false;
+  }
+  return facts.features.barriers == 0;
 }
 
 }  // namespace
@@ -126,20 +139,38 @@ const char* to_string(Merge merge) {
 Merge merge_of(const BoundKernel& kernel, std::size_t argument, const Box& groups) {
   const KernelFacts& facts = kernel.facts();
   const int number = static_cast<int>(argument);
-  bool written = false, updated = false, read = false, recomputable = true;
+  bool written = false, updated = false, read = false;
   for (const AccessFacts& access : facts.accesses) {
     if (access.argument == -1 && writes(access)) return Merge::none;
     if (access.argument == number || access.argument == -1) read |= access.kind == AccessKind::read;
     if (access.argument != number) continue;
     written |= access.kind == AccessKind::write;
     updated |= access.kind == AccessKind::atomic;
-    if (access.kind == AccessKind::write) recomputable &= can_be_recomputed(facts, access);
   }
   if (!written && !updated) return Merge::nothing;
   if (facts.arguments[argument].space != AddressSpace::global) return Merge::none;  // images, pipes
   if (updated) return !atomic_merge(facts, argument).empty() && !written && !read ? Merge::deltas : Merge::none;
   if (kernel.touched(groups)[argument].written.certainty == Certainty::exact) return Merge::copy;
-  return recomputable ? Merge::merge_kernel : Merge::difference;
+  return addresses_stay(facts) && work_goes(facts) ? Merge::merge_kernel : Merge::difference;
+}
+
+bool addresses_stay(const KernelFacts& facts) {
+  // Where it reads must stay, too: what is read there does not matter, but it must not lead out of a buffer.
+  return std::all_of(facts.accesses.begin(), facts.accesses.end(),
+                     [&](const AccessFacts& access) {
+                       return access.kind != AccessKind::atomic && (access.argument >= 0 || !writes(access)) &&
+                              stays(facts, access.address) && !(writes(access) && access.address.floating);
+                     }) &&
+         std::all_of(facts.loops.begin(), facts.loops.end(),
+                     [&](const LoopFacts& loop) { return stays(facts, loop.trips); });
+}
+
+std::vector<int> sources_of_addresses(const KernelFacts& facts) {
+  std::set<int> out;
+  for (const AccessFacts& access : facts.accesses)
+    out.insert(access.address.sources.begin(), access.address.sources.end());
+  for (const LoopFacts& loop : facts.loops) out.insert(loop.trips.sources.begin(), loop.trips.sources.end());
+  return {out.begin(), out.end()};
 }
 
 std::string atomic_merge(const KernelFacts& facts, std::size_t argument) {

@@ -43,6 +43,13 @@ const char* to_string(Merge);
 // for the caller to look into.
 Merge merge_of(const BoundKernel& kernel, std::size_t argument, const Box& groups);
 
+// Whether the kernel, run once more on what it has written, goes the same ways and stores at the same places, on
+// whatever device: nothing that it writes, no floating-point arithmetic, atomic or local memory decides on that.
+bool addresses_stay(const KernelFacts& facts);
+
+// Arguments whose contents decide on that, ascending.
+std::vector<int> sources_of_addresses(const KernelFacts& facts);
+
 // What atomics do to an argument, where it can be told from what a memory's copy was before and after: "add", "and",
 // "or", "xor", or "min" or "max" with "signed_" or "unsigned_" before it, for all of them; empty: nothing of the
 // kind.

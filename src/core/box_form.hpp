@@ -1,4 +1,4 @@
-// How a kernel's box form and window form are launched: the hidden arguments that they have behind the kernel's own
+// How a kernel's box, window and merge form are launched: the hidden arguments that they have behind the kernel's own
 // (tools/kernelc/box_form.cpp writes kernels that read them).
 #pragma once
 
@@ -45,6 +45,10 @@ BoxLaunch preparing_launch(const Grid& whole);
 // The window form has the arguments of the box form and behind them, for each argument that is windowed, in their
 // order, one of 64 bits: the byte of the argument with which the buffer that is given for it begins.
 bool windowed(const ArgumentFacts& argument);
+
+// The merge form has the arguments of the box form and behind them, for each such argument, two: a buffer with what
+// another memory holds of it, and 64 bits that say how many bytes of it to look at. Of those, the kernel's stores take
+// what is there; others it does not do. Zero bytes: none of this argument, whatever the buffer.
 
 // Windows begin and end at multiples of this, which is the largest alignment of OpenCL C's types: elements stay
 // aligned, and what devices read or write beside the bytes that count, as the fourth lane of a vector of three, is

@@ -11,8 +11,7 @@
 //   //! shared BYTES               an argument in local memory
 //   //! may-not-build              where the device lacks what it needs
 //   //! expect TEXT                a line of the summary (summary.hpp) holds this; expect-not: none does
-//   //! expect-box TEXT            the box form holds this; expect-window: the window form; expect-clock: the clock
-//   form
+//   //! expect-box TEXT            the box form holds this; likewise expect-window, -merge, -clock
 //   //! expect-schedule FORM TEXT  the form "schedule:NAME:FORM" of the kernel to launch holds this, or is refused so
 #pragma once
 
@@ -47,7 +46,7 @@ struct Case {
   int dimensions = 1;
   std::vector<CaseArgument> arguments;
   bool may_not_build = false;
-  std::vector<std::string> expected, unexpected, expected_box, expected_window, expected_clock;
+  std::vector<std::string> expected, unexpected, expected_box, expected_window, expected_merge, expected_clock;
   std::vector<std::pair<std::string, std::string>> expected_schedules;  // form, text
 };
 
@@ -93,6 +92,8 @@ inline Case read_case(const std::filesystem::path& file) {
       out.expected_box.push_back(rest());
     else if (what == "expect-window")
       out.expected_window.push_back(rest());
+    else if (what == "expect-merge")
+      out.expected_merge.push_back(rest());
     else if (what == "expect-clock")
       out.expected_clock.push_back(rest());
     else if (what == "expect-schedule") {

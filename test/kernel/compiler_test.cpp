@@ -219,6 +219,36 @@ TEST(Compiler, PointersThatStayConstHaveNoWindows) {
   }
 }
 
+TEST(Compiler, StoresThatCannotBeReplacedHaveNoMergeForm) {
+  Compiler compiler(real());
+  for (const auto& [text, why] :
+       {std::pair("kernel void k(global int* p, int n) { n = (p[0] = 2); p[n] = 1; }", "what a store gives is used"),
+        std::pair("kernel void k(global int* p, int n) { if (n && p[1]++) p[0] = 1; }", "what a store gives is used"),
+        std::pair("kernel void k(global int4* p, int n) { p[0][n] = 1; }", "a lane of a vector"),
+        std::pair(
+            "struct s { char a; int b; } __attribute__((packed)); kernel void k(global struct s* p) { p->b = 1; }",
+            "not aligned"),
+        std::pair("kernel void k(global int* p) { atomic_inc(p); }", "'atomic_inc' may store"),
+        std::pair("kernel void k(global float* p, float x) { p[1] = fract(x, p); }", "'fract' may store"),
+        std::pair("kernel void k(global half* p, float x) { vstore_half(x, 0, p); }", "'vstore_half' may store"),
+        std::pair("kernel void k(write_only image2d_t i, global int* p) { write_imagef(i, (int2)(1), (float4)(1)); }",
+                  "it writes images"),
+        std::pair("kernel void j(global int* p) { p[0] = 1; } kernel void k(global int* p) { j(p); }",
+                  "a kernel calls a kernel"),
+        std::pair("kernel void k(global int* p) { if ((size_t)p & 15) p[0] = 1; }", "it looks at addresses"),
+        std::pair("kernel void k(global int* p) { typedef int uchar; p[0] = (uchar)1; }", "is called uchar"),
+        std::pair("kernel void k(int n) {}", "it has no buffers")}) {
+    const auto analysis = compiler.analyse({text, "", {}}, {"merge"});
+    ASSERT_TRUE(analysis) << text << analysis.failure().log;
+    EXPECT_NE(analysis.value().forms.at("merge").refused.find(why), std::string::npos)
+        << text << analysis.value().forms.at("merge").refused << analysis.value().forms.at("merge").source;
+  }
+  const auto anywhere = compiler.analyse(
+      {"void put(int* p) { *p = 1; } kernel void k(global int* p) { put(p); }", "-cl-std=CL2.0", {}}, {"merge"});
+  ASSERT_TRUE(anywhere) << anywhere.failure().log;
+  EXPECT_EQ(anywhere.value().forms.at("merge").refused, "a store through a pointer to any memory");
+}
+
 TEST(Compiler, OnlyFormsThatAreAskedForAreMade) {
   const TemporaryFolder folder;
   Compiler compiler(real(folder.path("cache")));

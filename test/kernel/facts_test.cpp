@@ -11,7 +11,7 @@ class EveryCase : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryCase, HasTheFactsThatItSays) {
   const Case& c = GetParam();
-  std::vector<std::string> forms = {"box", "window", "clock"};
+  std::vector<std::string> forms = {"box", "window", "merge", "clock"};
   for (const auto& [form, text] : c.expected_schedules) forms.push_back(form);
   auto analysis = compiler().analyse({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", {}}, forms, true);
   ASSERT_TRUE(analysis) << analysis.failure().what << "\n" << analysis.failure().log;
@@ -24,7 +24,7 @@ TEST_P(EveryCase, HasTheFactsThatItSays) {
   for (const std::string& text : c.unexpected)
     EXPECT_EQ(all.find(text), std::string::npos) << "not expected: " << text << "\n" << all;
   for (const auto& [name, expected] : {std::pair("box", &c.expected_box), std::pair("window", &c.expected_window),
-                                       std::pair("clock", &c.expected_clock)}) {
+                                       std::pair("merge", &c.expected_merge), std::pair("clock", &c.expected_clock)}) {
     const Form& form = analysis->forms.at(name);
     for (const std::string& text : *expected)
       EXPECT_NE(form.source.find(text), std::string::npos) << text << "\n" << form.source << form.refused;

@@ -89,7 +89,7 @@ TEST(Fuzz, MutatedKernels) {
       }
       if (text.empty()) text = " ";
     }
-    const auto analysis = compiler().analyse({text, "-I " HEDDLE_TEST_DATA "/cases", {}}, {"box", "window"});
+    const auto analysis = compiler().analyse({text, "-I " HEDDLE_TEST_DATA "/cases", {}}, {"box", "window", "merge"});
     answered += analysis.ok() || analysis.failure().kind == core::FailureKind::build;
     if (!analysis) continue;
     // Facts of odd kernels must be evaluated without harm, too.
@@ -128,13 +128,13 @@ TEST(Fuzz, DeepNestingAndLongSources) {
       "k(global int* o) { o[0] = A; }",
   };
   for (const std::string& text : sources)
-    (void)compiler().analyse({text, "", {}}, {"box", "window"});  // whatever it says
+    (void)compiler().analyse({text, "", {}}, {"box", "window", "merge"});  // whatever it says
   std::string megabyte;
   for (int i = 0; megabyte.size() < (1 << 20); ++i)
     megabyte += "kernel void k" + std::to_string(i) +
                 "(global int* o, int n) { int i = get_global_id(0); if (i < n) o[i * " + std::to_string(i) +
                 "] = i; }\n";
-  const auto analysis = compiler().analyse({megabyte, "", {}}, {"box", "window"});
+  const auto analysis = compiler().analyse({megabyte, "", {}}, {"box", "window", "merge"});
   EXPECT_TRUE(analysis || analysis.failure().kind == core::FailureKind::unsupported);
   EXPECT_TRUE(compiler().analyse({"kernel void k() {}", "", {}}));
 }
@@ -143,7 +143,7 @@ TEST(Fuzz, MemoryOfTheCompilerIsBounded) {
   auto process = Process::start(installed_compiler(), {});
   ASSERT_TRUE(process);
   const std::string request =
-      R"({"source": "kernel void k(global int* o) { o[get_global_id(0)] = 1; }", "want": ["facts", "box", "window"]})";
+      R"({"source": "kernel void k(global int* o) { o[get_global_id(0)] = 1; }", "want": ["facts", "box", "window", "merge"]})";
   auto resident = [&] {
     std::ifstream in("/proc/" + std::to_string(process->id()) + "/statm");
     long size = 0, pages = 0;

@@ -75,6 +75,7 @@ class CaseOnDevice {
     const Form& form = analysis.forms.at("box");
     CaseOnDevice out(device, c);
     out.window_form_ = {analysis.forms.at("window").source, analysis.options};
+    out.merge_form_ = {analysis.forms.at("merge").source, analysis.options};
     auto original = device.build({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases"});
     if (!original && c.may_not_build) return std::nullopt;
     out.original_ = device::must(std::move(original));
@@ -151,6 +152,30 @@ class CaseOnDevice {
     return memory;
   }
 
+  // In merge form: what another memory holds where these boxes write.
+  Memory run_merge(const core::KernelFacts& facts, const core::Grid& grid, const std::vector<core::Box>& boxes,
+                   const Memory& memory, const Memory& other) {
+    if (!merge_) {
+      merging_ = device::must(device_->build(merge_form_));
+      merge_ = device::must(merging_->kernel(case_->entry));
+    }
+    std::vector<std::unique_ptr<device::Buffer>> others;
+    std::vector<device::Argument> hidden;
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      if (!core::windowed(facts.arguments[i])) continue;
+      others.push_back(device::must(device_->allocate(other[i].size())));
+      device::must(device::must(queue_->copy_in(*others.back(), 0, other[i]))->wait());
+      hidden.push_back(device::BufferArgument{others.back().get()});
+      hidden.push_back(device::scalar(static_cast<std::uint64_t>(other[i].size())));
+    }
+    std::vector<Step> steps;
+    for (const core::Box& box : boxes) {
+      steps.push_back(step(*merge_, core::box_launch(grid, box)));
+      steps.back().hidden.insert(steps.back().hidden.end(), hidden.begin(), hidden.end());
+    }
+    return run(steps, memory);
+  }
+
  private:
   struct Step {
     device::Kernel* kernel;
@@ -199,9 +224,9 @@ class CaseOnDevice {
   device::Device* device_;
   const Case* case_;
   std::unique_ptr<device::Queue> queue_;
-  device::Source window_form_;
-  std::unique_ptr<device::Program> original_, form_, counted_, windows_;
-  std::unique_ptr<device::Kernel> whole_, box_, counted_box_, window_;
+  device::Source window_form_, merge_form_;
+  std::unique_ptr<device::Program> original_, form_, counted_, windows_, merging_;
+  std::unique_ptr<device::Kernel> whole_, box_, counted_box_, window_, merge_;
 };
 
 }  // namespace heddle::kernel

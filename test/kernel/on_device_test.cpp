@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/answers.hpp"
 #include "kernel/macro_probe.hpp"
 #include "test/kernel/every_case.hpp"
 #include "test/kernel/summary.hpp"
@@ -33,8 +34,8 @@ std::unique_ptr<Opened> opened_or_told(Device& device, const Case& c) {
 
 std::unique_ptr<Opened> open(Device& device, const Case& c) {
   auto out = std::make_unique<Opened>();
-  out->analysis = device::must(
-      compiler().analyse({c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", target(device)}, {"box", "window"}));
+  out->analysis = device::must(compiler().analyse(
+      {c.text, c.options + " -I " HEDDLE_TEST_DATA "/cases", target(device)}, {"box", "window", "merge"}));
   for (const core::KernelFacts& k : out->analysis.facts.kernels) {
     if (k.name == c.entry) out->facts = &k;
   }
@@ -87,6 +88,44 @@ TEST_P(OnEveryDevice, BoxesComputeWhatTheWholeDoes) {
   if (std::getenv("HEDDLE_TEST_CASES")) return;
   EXPECT_GT(moved, 150);
   EXPECT_GT(kernels, 20);
+}
+
+// Some boxes run here, the others in another memory that was never given what they need not read.
+bool check_merge(Opened& opened, const Case& c, std::mt19937_64& random, bool fixed) {
+  const Draw d = draw(c, random, fixed);
+  const auto boxes = random_cuts(d.grid.groups, random);
+  std::vector<core::Box> mine, theirs;
+  for (const core::Box& box : boxes) (random() % 2 ? mine : theirs).push_back(box);
+  const core::BoundKernel bound(*opened.facts, d.grid, scalars_of(c, d.memory));
+  const auto touched = bound.touched({{0, 0, 0}, d.grid.groups});
+  Memory before = d.memory;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (c.arguments[i].kind != CaseArgument::Kind::buffer || !touched[i].read.none() || touched[i].written.none())
+      continue;
+    for (std::byte& b : before[i]) b = static_cast<std::byte>(random());
+  }
+  const Memory whole = opened.there->run_whole(d.grid, d.memory);
+  const Memory there = opened.there->run_boxes(d.grid, theirs, before);
+  const Memory here = opened.there->run_boxes(d.grid, mine, d.memory);
+  const Memory merged = opened.there->run_merge(*opened.facts, d.grid, theirs, here, there);
+  for (std::size_t i = 0; i < merged.size(); ++i) EXPECT_EQ(merged[i] == whole[i], true) << "argument " << i;
+  return merged == whole;
+}
+
+TEST_P(OnEveryDevice, MergeFormsTakeWhatAnotherMemoryHolds) {
+  std::mt19937_64 random(std::random_device{}());
+  int kernels = 0;
+  for (const Case& c : all_cases()) {
+    SCOPED_TRACE(c.name);
+    auto opened = opened_or_told(*GetParam(), c);
+    if (!opened || !opened->there || !opened->facts || !opened->facts->obstacles.empty()) continue;
+    if (!opened->analysis.forms.at("merge").refused.empty() || !core::addresses_stay(*opened->facts)) continue;
+    ++kernels;
+    for (int round = 0; round < 3 && check_merge(*opened, c, random, round == 0); ++round) {
+    }
+  }
+  if (std::getenv("HEDDLE_TEST_CASES")) return;
+  EXPECT_GT(kernels, 40);
 }
 
 // Bytes that a run changed, told by two runs on opposite fillings of what is only written.
@@ -286,6 +325,7 @@ TEST_P(OnEveryDevice, NoRangeOfAGeneratedKernelIsWrong) {
     EXPECT_EQ(
         opened->there->run_windows(*opened->facts, d.grid, boxes, d.memory, moved),
         c.one_group ? opened->there->run_boxes(d.grid, boxes, d.memory) : opened->there->run_whole(d.grid, d.memory));
+    if (!c.one_group && core::addresses_stay(*opened->facts)) check_merge(*opened, c, random, false);
     known += std::none_of(opened->facts->accesses.begin(), opened->facts->accesses.end(),
                           [](const auto& a) { return !a.index; });
   }

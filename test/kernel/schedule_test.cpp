@@ -121,7 +121,8 @@ TEST(Schedules, AreKernelsLikeOthers) {
           c.arguments.push_back(argument);
           memory.push_back(a.bytes);
         }
-        const Analysis again = device::must(compiler().analyse({c.text, c.options, target(device)}, {"box", "window"}));
+        const Analysis again =
+            device::must(compiler().analyse({c.text, c.options, target(device)}, {"box", "window", "merge"}));
         const auto mine = std::find_if(again.facts.kernels.begin(), again.facts.kernels.end(),
                                        [&](const core::KernelFacts& k) { return k.name == base.entry; });
         ASSERT_NE(mine, again.facts.kernels.end());

@@ -5,7 +5,7 @@
 
 namespace heddle::kernelc {
 
-// Request: {"source": text, "options": text, "folder": text, "want": ["facts", "box", "window", "clock",
+// Request: {"source": text, "options": text, "folder": text, "want": ["facts", "box", "window", "merge", "clock",
 //           "schedule:..."], "pretty": bool,
 //           "extensions": [names], "macros": {name: value}, "absent_macros": [names], "address_bits": 64}; only
 //           "source" must be there. Source and options, and in the answer forms, options and errors, are bytes as

@@ -4,6 +4,8 @@
 // kernel.
 // Window form: the box form of a kernel whose buffers hold only a part of its arguments. One more hidden argument per
 // pointer to global memory says with which byte that part begins, and the pointer is moved back by so much.
+// Merge form: the box form of a kernel that stores what another memory holds at the same place (stores.cpp). Two more
+// hidden arguments per pointer to global memory are that other memory and its size.
 #include "core/box_form.hpp"
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 
 #include "tools/kernelc/kernel_text.hpp"
 #include "tools/kernelc/rewrite.hpp"
+#include "tools/kernelc/stores.hpp"
 
 namespace heddle::kernelc {
 
@@ -34,6 +37,14 @@ constexpr const char* written_names[] = {"get_global_id", "get_group_id", "get_l
 // to 12 % where it keeps that from being vectorised well, so only those who need it have it.
 constexpr const char* preamble = R"(typedef struct { uint4 base, count, groups, offset; } @box_t;
 )";
+constexpr const char* merging_preamble = R"(typedef struct {
+  uint4 base, count, groups, offset;
+  __global uchar *begin[@PAIRS], *other[@PAIRS];
+  ulong bytes[@PAIRS];
+} @box_t;
+)";
+// What is written between the program's own text.
+constexpr const char* merging_names[] = {"size_t", "uint", "uchar", "ulong"};
 // For dimensions that the kernel computes.
 constexpr const char* functions = R"(@STATIC size_t @of(uint4 v, uint d, size_t other) {
   return d == 0 ? (size_t)v.s0 : d == 1 ? (size_t)v.s1 : d == 2 ? (size_t)v.s2 : other;
@@ -57,11 +68,13 @@ constexpr const char* functions = R"(@STATIC size_t @of(uint4 v, uint d, size_t 
 
 class BoxForm {
  public:
-  BoxForm(clang::ASTContext& context, const Syntax& syntax, const std::string& text, bool windows)
+  enum class Kind { box, window, merge };
+  BoxForm(clang::ASTContext& context, const Syntax& syntax, const std::string& text, Kind kind)
       : context_(context),
         syntax_(syntax),
         text_(text),
-        windows_(windows),
+        windows_(kind == Kind::window),
+        merges_(kind == Kind::merge),
         at_(context, syntax, text),
         places_(syntax.that_reach(place_functions)),
         shadowed_(std::any_of(std::begin(written_names), std::end(written_names),
@@ -69,16 +82,29 @@ class BoxForm {
 
   Rewritten run() {
     if (windows_ && syntax_.looks_at_addresses) at_.refuse("it looks at addresses, which differ in windows");
+    if (merges_ && syntax_.looks_at_addresses) at_.refuse("it looks at addresses, which differ between memories");
+    if (merges_) replace_stores();
     for (clang::FunctionDecl* declaration : syntax_.declarations) declare(*declaration);
     for (const Call& call : syntax_.calls) change(call);
+    if (merges_ && most_pairs_ == 0) at_.refuse("it has no buffers");
     if (!at_.refused().empty()) return {"", at_.refused()};
-    std::string begin = preamble;
-    if (computes_dimensions_) begin += std::string(static_macro) + functions;
+    std::string begin = merges_ ? "#define @PAIRS " + std::to_string(most_pairs_) + "\n" + merging_preamble : preamble;
+    if (computes_dimensions_ || merges_) begin += static_macro;
+    if (computes_dimensions_) begin += functions;
+    if (merges_) begin += taking_functions;
     return {named(begin) + at_.edits.apply(text_), ""};
   }
 
  private:
   std::string named(const std::string& text) const { return with_prefix(text, at_.prefix); }
+
+  void replace_stores() {
+    for (const char* name : merging_names) {
+      if (syntax_.other_names.count(name)) at_.refuse(std::string("something of its own is called ") + name);
+    }
+    const auto storing = syntax_.with_callers(take_instead_of_stores(context_, syntax_, at_));
+    places_.insert(storing.begin(), storing.end());
+  }
 
   void declare(clang::FunctionDecl& function) {
     const bool kernel = is_kernel(function);
@@ -95,25 +121,47 @@ class BoxForm {
     }
     std::string hidden = parameters->any ? ", " : "";
     hidden += "const uint4 @base, const uint4 @count, const uint4 @groups, const uint4 @offset";
-    for (unsigned i : windowed(function)) hidden += ", const ulong @begin" + std::to_string(i);
+    const std::vector<unsigned> buffers = buffers_of(function);
+    most_pairs_ = std::max(most_pairs_, buffers.size());
+    for (unsigned i : buffers) {
+      const std::string number = std::to_string(i);
+      if (windows_) hidden += ", const ulong @begin" + number;
+      if (merges_) hidden += ", __global uchar* const @other" + number + ", const ulong @bytes" + number;
+    }
     at_.edits.insert(parameters->close, named(hidden));
     if (!function.doesThisDeclarationHaveABody()) return;
     const auto body = at_.inside(*function.getBody());
     if (!body) return at_.refuse("the body of '" + function.getNameAsString() + "' cannot be found in the text");
     std::string begin = "\n#ifdef HEDDLE_COUNTED\n  if (@count.s0 == 0) return;\n#endif\n";
     if (places_.count(function.getCanonicalDecl()))
-      begin += "  const @box_t @box = {@base, @count, @groups, @offset};\n";
-    for (unsigned i : windowed(function)) begin += moved_back(*function.getParamDecl(i), i);
+      begin +=
+          "  const @box_t @box = {@base, @count, @groups, @offset" + (merges_ ? pairs(function, buffers) : "") + "};\n";
+    for (unsigned i : buffers) {
+      if (windows_) begin += moved_back(*function.getParamDecl(i), i);
+    }
     at_.edits.insert(*body, named(begin));
   }
 
-  // The numbers of the parameters that have windows.
-  std::vector<unsigned> windowed(const clang::FunctionDecl& kernel) const {
+  // The numbers of the parameters that have hidden arguments of their own.
+  std::vector<unsigned> buffers_of(const clang::FunctionDecl& kernel) const {
     std::vector<unsigned> out;
-    for (unsigned i = 0; windows_ && i < kernel.getNumParams(); ++i) {
+    for (unsigned i = 0; (windows_ || merges_) && i < kernel.getNumParams(); ++i) {
       if (core::windowed({.space = space_of(*kernel.getParamDecl(i))})) out.push_back(i);
     }
     return out;
+  }
+
+  // Where each buffer begins here, and what the other memory has for it; what has no name nobody stores to.
+  std::string pairs(const clang::FunctionDecl& kernel, const std::vector<unsigned>& buffers) const {
+    std::string begins, others, sizes;
+    for (unsigned i : buffers) {
+      const std::string name = kernel.getParamDecl(i)->getNameAsString();
+      if (name.empty()) continue;
+      begins += (begins.empty() ? "(__global uchar*)" : ", (__global uchar*)") + name;
+      others += (others.empty() ? "@other" : ", @other") + std::to_string(i);
+      sizes += (sizes.empty() ? "@bytes" : ", @bytes") + std::to_string(i);
+    }
+    return begins.empty() ? "" : ", {" + begins + "}, {" + others + "}, {" + sizes + "}";
   }
 
   // In whole numbers, as there is no pointer to a place before an object; through void*, which becomes any pointer.
@@ -155,8 +203,9 @@ class BoxForm {
     const auto where = at_.call(call);
     if (!where) return;
     if (kernel) {
+      if (merges_) return at_.refuse("a kernel calls a kernel");
       std::string hidden = "@box.base, @box.count, @box.groups, @box.offset";
-      for (std::size_t i = windowed(*call.callee).size(); i > 0; --i) hidden += ", 0";  // they are moved already
+      for (std::size_t i = buffers_of(*call.callee).size(); i > 0; --i) hidden += ", 0";  // they are moved already
       return at_.edits.insert(where->close, named((where->any ? ", " : "") + hidden));
     }
     if (!asks) return at_.edits.insert(where->open + 1, named(where->any ? "@box, " : "@box"));
@@ -192,21 +241,26 @@ class BoxForm {
   clang::ASTContext& context_;
   const Syntax& syntax_;
   const std::string& text_;
-  const bool windows_;
+  const bool windows_, merges_;
   KernelText at_;
-  const std::set<const clang::FunctionDecl*> places_;  // functions that need to know the box
-  const bool shadowed_;                                // calls cannot be written out where they stand
+  std::set<const clang::FunctionDecl*> places_;  // functions that need to know the box
+  const bool shadowed_;                          // calls cannot be written out where they stand
   bool computes_dimensions_ = false;
+  std::size_t most_pairs_ = 0;  // that a kernel has
 };
 
 }  // namespace
 
 Rewritten box_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text, const std::string&) {
-  return BoxForm(context, syntax, text, false).run();
+  return BoxForm(context, syntax, text, BoxForm::Kind::box).run();
 }
 
 Rewritten window_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text, const std::string&) {
-  return BoxForm(context, syntax, text, true).run();
+  return BoxForm(context, syntax, text, BoxForm::Kind::window).run();
+}
+
+Rewritten merge_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text, const std::string&) {
+  return BoxForm(context, syntax, text, BoxForm::Kind::merge).run();
 }
 
 }  // namespace heddle::kernelc

@@ -47,15 +47,17 @@ std::optional<std::size_t> KernelText::position(clang::SourceLocation location) 
   return sources.getFileOffset(spelt);
 }
 
-std::optional<std::size_t> KernelText::inside(const clang::Stmt& body) const {
-  const auto at = position(body.getBeginLoc());
+std::optional<std::size_t> KernelText::behind(clang::SourceLocation location) const {
+  const auto at = position(location);
   if (!at) return std::nullopt;
   const auto& sources = context_.getSourceManager();
-  // The brace may be written as <%.
-  std::size_t out = *at + clang::Lexer::MeasureTokenLength(sources.getSpellingLoc(body.getBeginLoc()), sources,
-                                                           context_.getLangOpts());
+  return *at + clang::Lexer::MeasureTokenLength(sources.getSpellingLoc(location), sources, context_.getLangOpts());
+}
+
+std::optional<std::size_t> KernelText::inside(const clang::Stmt& body) const {
+  auto out = behind(body.getBeginLoc());  // the brace may be written as <%
   for (;;) {
-    const std::size_t next = text_.find_first_not_of(" \t\r\n", out);
+    const std::size_t next = out ? text_.find_first_not_of(" \t\r\n", *out) : std::string::npos;
     if (next == std::string::npos || !begins_body(text_, next)) return out;
     out = std::min(text_.find('\n', next), text_.size());
   }

@@ -29,6 +29,8 @@ class KernelText {
 
   // Where a token of the text stands; nothing for what a macro of the standard library made.
   std::optional<std::size_t> position(clang::SourceLocation location) const;
+  // The place behind a token.
+  std::optional<std::size_t> behind(clang::SourceLocation location) const;
   // Where a body's own text begins: behind its brace, and behind pragmas that must be first.
   std::optional<std::size_t> inside(const clang::Stmt& body) const;
   std::optional<clang::Token> token_after(clang::SourceLocation location) const;

@@ -23,14 +23,19 @@ struct Rewrite {
 Rewritten box_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text, const std::string& form);
 Rewritten window_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text,
                       const std::string& form);
+Rewritten merge_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text,
+                     const std::string& form);
 Rewritten clock_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text,
                      const std::string& form);
 Rewritten schedule_form(clang::ASTContext& context, const Syntax& syntax, const std::string& text,
                         const std::string& form);
 
 inline const std::vector<Rewrite>& rewrites() {
-  static const std::vector<Rewrite> all = {
-      {"box", box_form}, {"window", window_form}, {"clock", clock_form}, {"schedule", schedule_form}};
+  static const std::vector<Rewrite> all = {{"box", box_form},
+                                           {"window", window_form},
+                                           {"merge", merge_form},
+                                           {"clock", clock_form},
+                                           {"schedule", schedule_form}};
   return all;
 }
 

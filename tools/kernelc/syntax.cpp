@@ -126,12 +126,18 @@ core::AddressSpace space_of(const clang::ParmVarDecl& parameter) {
 }
 
 std::set<const clang::FunctionDecl*> Syntax::that_reach(const std::set<std::string>& names) const {
-  std::map<const clang::FunctionDecl*, std::vector<const clang::FunctionDecl*>> callers;
-  std::vector<const clang::FunctionDecl*> waiting;
+  std::vector<const clang::FunctionDecl*> callers;
   for (const Call& call : calls) {
     if (!call.callee) continue;
-    callers[call.callee].push_back(call.caller);
-    if ((names.count(call.name) && !is_own(call.callee)) || is_kernel(*call.callee)) waiting.push_back(call.caller);
+    if ((names.count(call.name) && !is_own(call.callee)) || is_kernel(*call.callee)) callers.push_back(call.caller);
+  }
+  return with_callers(std::move(callers));
+}
+
+std::set<const clang::FunctionDecl*> Syntax::with_callers(std::vector<const clang::FunctionDecl*> waiting) const {
+  std::map<const clang::FunctionDecl*, std::vector<const clang::FunctionDecl*>> callers;
+  for (const Call& call : calls) {
+    if (call.callee) callers[call.callee].push_back(call.caller);
   }
   std::set<const clang::FunctionDecl*> out;
   while (!waiting.empty()) {

@@ -43,6 +43,8 @@ struct Syntax {
   bool is_own(const clang::FunctionDecl* function) const { return own.count(function) > 0; }  // so no builtin
   // Functions that call one of `names`, or a function that does; with them those that call a kernel.
   std::set<const clang::FunctionDecl*> that_reach(const std::set<std::string>& names) const;
+  // These functions, and those that call one of them.
+  std::set<const clang::FunctionDecl*> with_callers(std::vector<const clang::FunctionDecl*> functions) const;
   // `from` and everything it calls.
   std::set<const clang::FunctionDecl*> reached_from(const clang::FunctionDecl* from) const;
 };

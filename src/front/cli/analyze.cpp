@@ -225,10 +225,11 @@ void add_analyze_command(CLI::App& app, const Environment& environment) {
   command->add_flag("--json", request->json, "Print all facts for programs");
   command
       ->add_option("--emit", request->emit,
-                   "Print a rewritten source instead: box, window, clock, schedule:sgemm:y0x:16x16x1")
+                   "Print a rewritten source instead: box, window, merge, clock, schedule:sgemm:y0x:16x16x1")
       ->check([](const std::string& form) {
-        const bool known = form == "box" || form == "window" || form == "clock" || core::schedule_of(form);
-        return known ? "" : "'" + form + "' is none of box, window, clock, schedule:KERNEL:ORDER:TILE";
+        const bool known =
+            form == "box" || form == "window" || form == "merge" || form == "clock" || core::schedule_of(form);
+        return known ? "" : "'" + form + "' is none of box, window, merge, clock, schedule:KERNEL:ORDER:TILE";
       });
   command->callback([=] { analyze(*request, environment); });
 }
