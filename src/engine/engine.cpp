@@ -213,14 +213,27 @@ std::optional<kernel::Source> Engine::source_for_analysis(const KernelSource& so
   return kernel::Source{source.text, source.options, *target};
 }
 
-WindowForm Engine::make_windows(const Kernel& kernel, std::size_t member) {
-  WindowForm out{.state = WindowForm::State::failed};
+RareForm Engine::make_form(const Kernel& kernel, std::size_t member, const std::string& form) {
+  RareForm out{.state = RareForm::State::failed};
   const auto asked = source_for_analysis(kernel.source());
-  auto analysis = asked ? options_.analyse(*asked, {"window"})
+  auto analysis = asked ? options_.analyse(*asked, {form})
                         : core::Result<kernel::Analysis>(Failure{FailureKind::unsupported, "it is not analysed", ""});
-  if (analysis) return kernel.build_windows_on(*devices_[member], *analysis);
+  if (analysis) return kernel.build_on(*devices_[member], *analysis, form);
   out.failure = analysis.failure();
   return out;
+}
+
+bool Engine::begin_form(const std::shared_ptr<Kernel>& kernel, std::size_t m, const std::string& name) {
+  RareForm& form = kernel->built[m].rare(name);
+  if (form.state != RareForm::State::none) return form.state != RareForm::State::failed;
+  if (!builder_.joinable()) {
+    form = make_form(*kernel, m, name);
+    return form.state != RareForm::State::failed;
+  }
+  form.state = RareForm::State::building;
+  to_build_.push_back({kernel, m, name});
+  to_build_changed_.notify_one();
+  return true;
 }
 
 const std::optional<kernel::Target>& Engine::target_of_primary() {
@@ -242,24 +255,28 @@ void Engine::build() {
 }
 
 void Engine::build_next(Lock& lock) {
-  const auto [kernel, member, windows, prepared, way] = std::move(to_build_.front());
+  const auto [kernel, member, form, prepared, way] = std::move(to_build_.front());
   to_build_.pop_front();
   if (prepared) return run_preparation(lock, prepared, way);
   if (no_more_builds_) return;
   building_ = true;
   lock.unlock();
-  Built built = windows ? Built{.windows = make_windows(*kernel, member)} : kernel->build_on(*devices_[member]);
+  Built built;
+  if (form.empty())
+    built = kernel->build_on(*devices_[member]);
+  else
+    built.rare(form) = make_form(*kernel, member, form);
   lock.lock();
   building_ = false;
   changed_.notify_all();
-  if (const auto& failure = windows ? built.windows.failure : built.failure)
+  if (const auto& failure = form.empty() ? built.failure : built.rare(form).failure)
     core::log(core::LogLevel::info, fmt::format("kernel '{}' does not build on {}: {}", kernel->source().name,
                                                 devices_[member]->info().id, failure->what));
   ++generation_;
-  if (windows)
-    kernel->built[member].windows = std::move(built.windows);
-  else
+  if (form.empty())
     kernel->built[member] = std::move(built);
+  else
+    kernel->built[member].rare(form) = std::move(built.rare(form));
   std::vector<std::shared_ptr<Launch>> waiting;
   for (const auto& launch : active_) {
     const auto& ways = launch->ways;

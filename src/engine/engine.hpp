@@ -175,7 +175,8 @@ class Engine {
   // engine.cpp
   const std::optional<kernel::Target>& target_of_primary();
   std::optional<kernel::Source> source_for_analysis(const KernelSource& source);
-  WindowForm make_windows(const Kernel& kernel, std::size_t member);
+  RareForm make_form(const Kernel& kernel, std::size_t member, const std::string& form);
+  bool begin_form(const std::shared_ptr<Kernel>& kernel, std::size_t member, const std::string& form);  // false: none
   void build();
   void build_next(Lock& lock);
   void check(const Request& request, const Kernel& kernel) const;
@@ -227,6 +228,10 @@ class Engine {
   bool can_be_joined(const Launch& launch) const;                        // its halves
   bool join_parts(Launch& launch, const std::vector<core::Box>& parts);  // false: they must stay in one memory
   bool keep_before(const Slice& slice);  // if nobody has begun with what is joined; false: the launch fails
+  std::optional<std::size_t> merger_of(const Launch& launch);  // who can compute again where it writes
+  core::Status begin_joining(const std::shared_ptr<Slice>& slice);
+  core::Status begin_merging(Slice& slice);
+  void fail_merging(Slice& slice, const core::Failure& failure);
 
   // preparing.cpp
   enum class Placed { yes, later, otherwise };
@@ -292,6 +297,7 @@ class Engine {
   core::Result<InBuffer> place_of(const Slice& slice, const Slice::Use& use);
   bool brings_back(const Slice& slice, const Slice::Use& use) const;
   device::Queue& queue_of(const Slice& slice);
+  static bool first_of(device::Kernel& kernel, const core::NdRange& range);
   void run(const std::shared_ptr<Slice>& slice);
   core::Status enqueue(const std::shared_ptr<Slice>& slice);
   core::Status launch(Slice& slice);
@@ -349,7 +355,7 @@ class Engine {
   struct ToBuild {
     std::shared_ptr<Kernel> kernel;
     std::size_t member;
-    bool windows = false;            // the window form alone
+    std::string form;                // that alone
     std::shared_ptr<Launch> launch;  // not a kernel, but inputs for a way of it
     std::size_t way = 0;
   };

@@ -39,7 +39,8 @@ bool Engine::is_home(const Memory& memory) {
 bool Engine::is_built(const Kernel& kernel) {
   Lock lock(mutex_);
   return std::all_of(kernel.built.begin(), kernel.built.end(), [](const Built& built) {
-    return built.state == Built::State::ready || built.state == Built::State::failed;
+    return (built.state == Built::State::ready || built.state == Built::State::failed) &&
+           built.windows.state != RareForm::State::building && built.merging.state != RareForm::State::building;
   });
 }
 

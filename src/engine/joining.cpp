@@ -8,7 +8,10 @@
 #include <type_traits>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/answers.hpp"
+#include "core/box_form.hpp"
 #include "engine/engine.hpp"
 
 namespace heddle::engine {
@@ -166,15 +169,138 @@ bool Engine::join_parts(Launch& launch, const std::vector<core::Box>& parts) {
   if (launch.joins.empty()) return false;
   launch.one_space = false;
   launch.tasks = 1;  // each of them would begin with what was there before, and end with comparing
-  launch.report.notes.push_back("what parts in different memories have changed is joined on the host");
+  launch.merger = merger_of(launch);
+  launch.report.notes.push_back(fmt::format("what parts in different memories have changed is joined on the host{}",
+                                            launch.merger ? ", by computing again where they have written" : ""));
   return true;
+}
+
+// Where the facts allow it, and all that decides on places is in the host's memory. The form is built meanwhile, for
+// the next launch.
+std::optional<std::size_t> Engine::merger_of(const Launch& launch) {
+  const Way& way = launch.ways.front();
+  const auto& merges = way.shape->merges;
+  if (!copier_) return std::nullopt;  // fake devices have no other forms
+  if (std::find(merges.begin(), merges.end(), Merge::merge_kernel) == merges.end() || !core::fits_box_form(way.grid))
+    return std::nullopt;
+  const std::vector<int> deciding = core::sources_of_addresses(*way.kernel->facts());
+  for (const Slice::Use& use : uses_of(launch)) {
+    int arguments = 0;
+    bool decides = false;
+    for (std::size_t i = 0; i < launch.request.arguments.size(); ++i) {
+      const auto* view = std::get_if<View>(&launch.request.arguments[i]);
+      if (!view || view->memory != use.memory) continue;
+      ++arguments;
+      decides |= std::find(deciding.begin(), deciding.end(), static_cast<int>(i)) != deciding.end();
+    }
+    if (!use.touch.written.empty() && arguments > 1) return std::nullopt;
+    // What is also read must not change before all have begun with it.
+    if (use.touch.in_place()) return std::nullopt;
+    use.memory->settle();
+    if (decides && (!use.memory->fresh(host_memory).covers(use.touch.read) ||
+                    !use.memory->pending(host_memory, use.touch.read).empty()))
+      return std::nullopt;
+  }
+  std::optional<std::size_t> out;
+  for (std::size_t m = 0; m < members_.size() && !out; ++m) {
+    const bool here = members_[m].device->info().space == host_memory && !members_[m].aside && !launch.excluded[m];
+    if (!here || way.kernel->built[m].state != Built::State::ready || !begin_form(way.kernel, m, "merge")) continue;
+    const RareForm& form = way.kernel->built[m].merging;
+    const std::int64_t group = way.grid.local[0] * way.grid.local[1] * way.grid.local[2];
+    if (form.state == RareForm::State::ready && group <= form.kernel->limits().group) out = m;
+  }
+  return out;
+}
+
+// What a slice has left on the host is joined with what is there: by several cores, and not under the lock.
+core::Status Engine::begin_joining(const std::shared_ptr<Slice>& slice) {
+  if (slice->launch->merger) return begin_merging(*slice);
+  constexpr std::int64_t at_once = std::int64_t{4} << 20;  // a multiple of every width
+  struct Rest {
+    std::atomic<int> jobs = 1;
+    HostEvent done;
+    void one_done() {
+      if (--jobs == 0) done.complete(core::Done{});
+    }
+  };
+  const auto rest = std::make_shared<Rest>();
+  for (std::size_t u = 0; u < slice->uses.size(); ++u) {
+    const Slice::Use& use = slice->uses[u];
+    if (use.after.bytes.empty()) continue;
+    for (const Span& span : use.touch.written.spans()) {
+      for (std::int64_t begin = span.begin; begin < span.end; begin = (begin / at_once + 1) * at_once) {
+        const Span part{begin, std::min(span.end, (begin / at_once + 1) * at_once)};
+        ++rest->jobs;
+        copier_->run([rest, slice, join = slice->launch->join_of(*use.memory), after = use.after, part] {
+          join->take(after, SpanSet(part));
+          rest->one_done();
+        });
+      }
+    }
+  }
+  slice->fetching.push_back(std::shared_ptr<device::EventState>(rest, &rest->done));
+  rest->one_done();
+  return core::Done{};
+}
+
+core::Status Engine::begin_merging(Slice& slice) {
+  const Launch& launch = *slice.launch;
+  const Way& way = launch.ways[slice.way];
+  Member& member = members_[*launch.merger];
+  std::vector<device::Argument> arguments, others;
+  for (std::size_t i = 0; i < launch.request.arguments.size(); ++i) {
+    const Argument& argument = launch.request.arguments[i];
+    const auto* view = std::get_if<View>(&argument);
+    if (!view) {
+      const auto* scalar = std::get_if<device::Scalar>(&argument);
+      arguments.push_back(scalar ? device::Argument(*scalar) : std::get<device::LocalMemory>(argument));
+      continue;
+    }
+    auto here = view->memory->buffer(*launch.merger, *member.room, view->begin, view->size);
+    if (!here) return here.failure();
+    arguments.push_back(device::BufferArgument{*here});
+    if (!core::windowed(way.kernel->facts()->arguments[i])) continue;
+    const auto use = std::find_if(slice.uses.begin(), slice.uses.end(),
+                                  [&](const Slice::Use& u) { return u.memory == view->memory; });
+    const bool merged = !use->after.bytes.empty();
+    if (merged) {
+      slice.merged.push_back(std::make_shared<Memory>(use->after));
+      here = slice.merged.back()->buffer(*launch.merger, *member.room, view->begin, view->size);
+      if (!here) return here.failure();
+    }
+    others.push_back(device::BufferArgument{*here});
+    others.push_back(device::scalar(std::uint64_t{merged ? view->size : 0}));
+  }
+  const core::BoxLaunch boxed = core::box_launch(way.grid, way.groups(slice.box));
+  const auto& [base, count, groups, offset] = boxed.arguments;
+  for (const core::HiddenArgument& hidden : {base, count, groups, offset}) arguments.push_back(device::scalar(hidden));
+  arguments.insert(arguments.end(), others.begin(), others.end());
+  device::Queue& queue = *member.lanes.front().queue;
+  device::Kernel& code = *way.kernel->built[*launch.merger].merging.kernel;
+  auto merging = queue.launch({code, arguments, boxed.range}, {});
+  if (!merging) return merging.failure();
+  slice.first |= first_of(code, boxed.range);
+  slice.fetching.push_back(*merging);
+  return queue.flush();
+}
+
+// What was taken so far is right, but not all of it: it is computed once more, in the host's memory.
+void Engine::fail_merging(Slice& slice, const core::Failure& failure) {
+  Launch& launch = *slice.launch;
+  launch.ways[slice.way].kernel->built[*launch.merger].merging.state = RareForm::State::failed;
+  count_failure(*launch.merger, failure);
+  for (std::size_t m = 0; m < members_.size(); ++m)
+    launch.excluded[m] = launch.excluded[m] || members_[m].device->info().space != host_memory;
+  slice.spoilt = true;  // by nothing that its own device did
+  fail(slice, failure);
 }
 
 bool Engine::keep_before(const Slice& slice) {
   Launch& launch = *slice.launch;
   try {
     for (const Slice::Use& use : slice.uses) {
-      if (Join* join = launch.join_of(*use.memory); join && join->before.bytes.empty()) join->keep();
+      Join* join = launch.merger ? nullptr : launch.join_of(*use.memory);
+      if (join && join->before.bytes.empty()) join->keep();
     }
     return true;
   } catch (const std::bad_alloc&) {

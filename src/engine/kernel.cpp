@@ -59,7 +59,7 @@ std::vector<double> variables_of(const Shape& shape, const core::KernelFacts* fa
 
 core::SpanSet Touch::needed() const {
   core::SpanSet out = read;
-  if (!exact) out.add(written);
+  if (!exact && !picked) out.add(written);
   return out;
 }
 
@@ -113,11 +113,11 @@ Built Kernel::build_on(device::Device& device) const {
   return out;
 }
 
-WindowForm Kernel::build_windows_on(device::Device& device, const kernel::Analysis& analysis) const {
-  WindowForm out{.state = WindowForm::State::failed};
-  const auto form = analysis.forms.find("window");
+RareForm Kernel::build_on(device::Device& device, const kernel::Analysis& analysis, const std::string& name) const {
+  RareForm out{.state = RareForm::State::failed};
+  const auto form = analysis.forms.find(name);
   if (form == analysis.forms.end() || !form->second.refused.empty()) {
-    const std::string why = form == analysis.forms.end() ? "no window form" : form->second.refused;
+    const std::string why = form == analysis.forms.end() ? "no " + name + " form" : form->second.refused;
     out.failure = core::Failure{core::FailureKind::unsupported, why, ""};
     return out;
   }
@@ -129,7 +129,7 @@ WindowForm Kernel::build_windows_on(device::Device& device, const kernel::Analys
     return out;
   }
   out.program = std::move(*program), out.kernel = std::move(*kernel);
-  out.state = WindowForm::State::ready;
+  out.state = RareForm::State::ready;
   return out;
 }
 

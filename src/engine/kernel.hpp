@@ -29,8 +29,9 @@ enum class CutBy {
   box       // the box form
 };
 
-// A kernel that works on parts of its arguments, for a device whose memory is too small for them; made when needed.
-struct WindowForm {
+// A form that few launches need, made when one does: "window", for a device whose memory is too small for all of the
+// arguments, or "merge", for what another memory has written.
+struct RareForm {
   enum class State { none, building, ready, failed } state = State::none;
   std::unique_ptr<device::Program> program;
   std::unique_ptr<device::Kernel> kernel;
@@ -43,13 +44,16 @@ struct Built {
   std::unique_ptr<device::Program> program, form;
   std::unique_ptr<device::Kernel> original, box;
   std::optional<core::Failure> failure;
-  WindowForm windows;
+  RareForm windows, merging;
+
+  RareForm& rare(const std::string& name) { return name == "merge" ? merging : windows; }
 };
 
 // What is done to one argument, or one memory.
 struct Touch {
   core::SpanSet read, written;
-  bool exact = true;  // every byte of `written` is written
+  bool exact = true;    // every byte of `written` is written
+  bool picked = false;  // of those, only what is written will be taken
 
   // What must be there before: what is perhaps not written, too, so that all of the range is fresh afterwards.
   core::SpanSet needed() const;
@@ -112,7 +116,7 @@ class Kernel {
 
   // Builds all that a device needs; touches nothing else, so that it can run beside everything.
   Built build_on(device::Device& device) const;
-  WindowForm build_windows_on(device::Device& device, const kernel::Analysis& analysis) const;
+  RareForm build_on(device::Device& device, const kernel::Analysis& analysis, const std::string& form) const;
 
   std::vector<Built> built;  // per member
   std::vector<Pace> paces;   // and how fast it was there

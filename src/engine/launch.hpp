@@ -106,13 +106,14 @@ bool can_be_copied(const Launch& launch, const std::vector<Aside::Copy>& copies)
 bool writes_to(const Launch& launch, const Way& way, const core::Box& box, const std::vector<Aside::Copy>& copies);
 
 // A memory that devices in different memories write, and nobody knows exactly where. Each begins with what was there
-// before the launch, and what it has changed comes to the host's copy.
+// before the launch, and what it has changed comes to the host's copy; or a device in the host's memory computes again
+// where each has written, and takes what is there.
 struct Join {
   std::shared_ptr<Memory> memory;
   std::string atomics;     // what each does to words that all may change: "add"; empty: nothing
   std::int64_t width = 0;  // of what is compared, in bytes
   SpanSet bytes;           // that the launch touches
-  HostBlock before;        // those of the memory, at their places; none: nobody has begun
+  HostBlock before;        // those of the memory, at their places; none: nobody has begun, or it is merged
 
   void keep();                                                    // what is there before
   void take(const HostBlock& after, const SpanSet& where) const;  // what one device has changed
@@ -141,13 +142,15 @@ struct Slice {
     std::shared_ptr<device::Buffer> window;
     Bytes window_begin = 0;
   };
-  std::vector<Use> uses;                 // one per memory, whatever the number of arguments that are it
-  std::vector<device::Event> events;     // copies in, then the launch
-  std::vector<device::Event> fetching;   // copies of results to the host, behind the launch
-  int unstaged = 0;                      // pieces of bytes that are not on their way to the device yet
-  bool launched = false;                 // and the kernel with it
-  std::optional<core::Failure> refused;  // by its device, before all of it was queued
-  bool spoilt = false;                   // another one failed that may have written where it writes
+  std::vector<Use> uses;                        // one per memory, whatever the number of arguments that are it
+  std::vector<device::Event> events;            // copies in, then the launch
+  std::vector<device::Event> fetching;          // copies of results to the host, behind the launch
+  int unstaged = 0;                             // pieces of bytes that are not on their way to the device yet
+  bool launched = false;                        // and the kernel with it
+  std::optional<core::Failure> refused;         // by its device, before all of it was queued
+  bool spoilt = false;                          // another one failed that may have written where it writes
+  bool joining = false;                         // all is done but that, which is the last of `fetching`
+  std::vector<std::shared_ptr<Memory>> merged;  // that it takes from
   bool over = false;
   bool watched = false;  // its end will be told
   Nanoseconds begin{0};
@@ -160,10 +163,11 @@ struct Slice {
   // Its device has all of it, or all that it will get.
   bool at_work() const { return launched || refused; }
   const device::Event& last() const { return fetching.empty() ? events.back() : fetching.back(); }
-  // What comes to the host behind it is nowhere else.
-  bool brings_all() const {
-    return windowed || std::any_of(uses.begin(), uses.end(), [](const Use& u) { return !u.after.bytes.empty(); });
+  bool joins() const {
+    return std::any_of(uses.begin(), uses.end(), [](const Use& u) { return !u.after.bytes.empty(); });
   }
+  // What comes to the host behind it is nowhere else.
+  bool brings_all() const { return windowed || joins(); }
   // A command may fail while those before it are still at work.
   bool all_done() const {
     const auto done = [](const device::Event& event) { return event->done(); };
@@ -239,12 +243,13 @@ class Launch {
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;
   bool one_space = false;
-  std::vector<Join> joins;     // none: one_space, or what parts write is known exactly
-  std::optional<int> home;     // with one_space: the memory that slices used so far
-  bool draining = false;       // nothing starts before all that is on its way has ended
-  std::vector<bool> excluded;  // members that cannot take part in this launch
-  std::vector<bool> windowed;  // members whose memory is too small for all of it
-  int blockers = 0;            // earlier launches that must be over first
+  std::vector<Join> joins;            // none: one_space, or what parts write is known exactly
+  std::optional<std::size_t> merger;  // member that merges
+  std::optional<int> home;            // with one_space: the memory that slices used so far
+  bool draining = false;              // nothing starts before all that is on its way has ended
+  std::vector<bool> excluded;         // members that cannot take part in this launch
+  std::vector<bool> windowed;         // members whose memory is too small for all of it
+  int blockers = 0;                   // earlier launches that must be over first
   std::vector<std::weak_ptr<Launch>> dependents;
   std::optional<core::Failure> failure;
   std::optional<core::Failure> last_failure;  // of a slice: what to say when nobody is left

@@ -121,8 +121,8 @@ Nanoseconds Engine::limit_of(const Slice& slice) const {
   const bool alike = way.shape && way.kernel->facts() && core::uniform_work(*way.kernel->facts());
   const double rate = alike ? way.shape->rates[slice.member] : 0;
   // What must have written to the host's memory cannot be computed again: waiting is all that may help.
-  const bool on_host = members_[slice.member].device->info().space == host_memory;
-  if (rate == 0) return (on_host ? 24 : 1) * options_.patience;
+  const bool on_host = members_[slice.member].device->info().space == host_memory || slice.joining;
+  if (rate == 0 || slice.joining) return (on_host ? 24 : 1) * options_.patience;
   const double expected = static_cast<double>(slice.box.volume()) / rate;
   return std::max(options_.hang_limit, Nanoseconds(static_cast<std::int64_t>(std::min(20e9 * expected, 1e18))));
 }

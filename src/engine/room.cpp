@@ -36,17 +36,7 @@ Span window_of(const Launch& launch, const Slice& slice, const Slice::Use& use) 
 bool Engine::begin_windows(const Launch& launch, std::size_t way, std::size_t m) {
   const std::shared_ptr<Kernel>& kernel = launch.ways[way].kernel;
   if (!kernel->facts() || !launch.undivided.empty() || !core::fits_box_form(launch.ways[way].grid)) return false;
-  WindowForm& form = kernel->built[m].windows;
-  if (form.state == WindowForm::State::none) {
-    if (builder_.joinable()) {
-      form.state = WindowForm::State::building;
-      to_build_.push_back({kernel, m, true});
-      to_build_changed_.notify_one();
-    } else {
-      form = make_windows(*kernel, m);
-    }
-  }
-  return form.state != WindowForm::State::failed;
+  return begin_form(kernel, m, "window");
 }
 
 // Lets buffers leave that no slice on the device is using, those first that were used longest ago, until `wanted` bytes
@@ -136,10 +126,10 @@ Engine::Placed Engine::place(Launch& launch, Slice& slice) {
     return Placed::otherwise;
   };
   if (slice.windowed) {
-    const WindowForm& form = launch.ways[slice.way].kernel->built[m].windows;
-    if (form.state == WindowForm::State::none) (void)begin_windows(launch, slice.way, m);
-    if (form.state == WindowForm::State::building) return Placed::later;
-    if (form.state == WindowForm::State::failed)
+    const RareForm& form = launch.ways[slice.way].kernel->built[m].windows;
+    if (form.state == RareForm::State::none) (void)begin_windows(launch, slice.way, m);
+    if (form.state == RareForm::State::building) return Placed::later;
+    if (form.state == RareForm::State::failed)
       return never(fmt::format("too little memory on {}, and no windows: {}", id, form.failure->what));
   }
   const auto axis = static_cast<std::size_t>(launch.axis);

@@ -109,7 +109,7 @@ core::Status Engine::enqueue(const std::shared_ptr<Slice>& slice) {
         use.window ? use.touch.needed() : core::subtract(use.touch.needed(), use.memory->fresh(space));
     // Others may be at work on the host's copy.
     const Join* join = slice->launch->join_of(*use.memory);
-    use.host = join ? join->before : use.memory->host();
+    use.host = join && !slice->launch->merger ? join->before : use.memory->host();
     for (const Span& span : missing.spans()) {
       if (by_pieces(slice->member, use.host, span)) {
         if (!use.window) use.memory->coming(space).add(span);
@@ -148,6 +148,14 @@ core::Result<Engine::InBuffer> Engine::place_of(const Slice& slice, const Slice:
 bool Engine::brings_back(const Slice& slice, const Slice::Use& use) const {
   return use.memory->host_reads && use.touch.exact && !use.touch.in_place() && use.touch.written.spans().size() <= 16 &&
          !by_pieces(slice.member, use.memory->host(), use.memory->all());
+}
+
+// Whether the driver may compile for it: the kernel was not launched in this form before.
+bool Engine::first_of(device::Kernel& kernel, const core::NdRange& range) {
+  const device::Form form = device::form_of(range);
+  if (std::find(kernel.prepared.begin(), kernel.prepared.end(), form) != kernel.prepared.end()) return false;
+  kernel.prepared.push_back(form);
+  return true;
 }
 
 // All that it needs is there or on its way.
@@ -223,9 +231,7 @@ core::Status Engine::launch(Slice& slice) {
   auto launched = queue.launch({*code, arguments, range}, waits);
   if (!launched) return launched.failure();
   slice.launched = true;
-  const device::Form form = device::form_of(range);
-  slice.first = std::find(code->prepared.begin(), code->prepared.end(), form) == code->prepared.end();
-  if (slice.first) code->prepared.push_back(form);
+  slice.first = first_of(*code, range);
   slice.events.push_back(*launched);
   for (Slice::Use& use : slice.uses) {
     const bool joined = !use.after.bytes.empty();
@@ -275,14 +281,24 @@ void Engine::collect(const std::shared_ptr<Slice>& slice) {
     failed = std::find_if(slice->fetching.begin(), slice->fetching.end(), has_failed);
     if (failed == slice->fetching.end()) failed = slice->events.end();
   }
-  if (failed != slice->events.end())
+  const bool right = failed == slice->events.end() && !slice->refused && !slice->spoilt;
+  if (right && slice->joins() && !slice->joining && copier_) {
+    slice->joining = true;
+    slice->watched = false;
+    const auto joining = begin_joining(slice);
+    if (joining) return watch(slice);
+    fail_merging(*slice, joining.failure());
+  } else if (failed != slice->events.end() && slice->joining) {
+    fail_merging(*slice, (*failed)->wait().failure());
+  } else if (failed != slice->events.end()) {
     fail(*slice, (*failed)->wait().failure());
-  else if (slice->refused)
+  } else if (slice->refused) {
     fail(*slice, *slice->refused);
-  else if (slice->spoilt)
+  } else if (slice->spoilt) {
     fail(*slice, slice->launch->last_failure.value());
-  else
+  } else {
     succeed(*slice);
+  }
   turn(slice->launch);
   turn_hungry(slice->launch.get());
 }
@@ -302,7 +318,7 @@ void Engine::succeed(Slice& slice) {
     use.memory->settle();
     const bool joined = !use.after.bytes.empty();
     if (joined) {
-      launch.join_of(*use.memory)->take(use.after, use.touch.written);
+      if (!slice.joining) launch.join_of(*use.memory)->take(use.after, use.touch.written);
       launch.report.bytes_out += static_cast<Bytes>(use.touch.written.size());
     }
     use.memory->written(use.window || joined ? host_memory : space, use.touch.written);

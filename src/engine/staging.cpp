@@ -25,12 +25,19 @@ Copier::~Copier() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Copier::copy(std::span<std::byte> to, std::span<const std::byte> from, std::function<void()> done) {
+void Copier::run(std::function<void()> job) {
   {
     std::lock_guard hold(mutex_);
-    jobs_.push_back({to, from, std::move(done)});
+    jobs_.push_back(std::move(job));
   }
   changed_.notify_one();
+}
+
+void Copier::copy(std::span<std::byte> to, std::span<const std::byte> from, std::function<void()> done) {
+  run([to, from, done = std::move(done)] {
+    std::memcpy(to.data(), from.data(), from.size());
+    done();
+  });
 }
 
 void Copier::work() {
@@ -38,11 +45,11 @@ void Copier::work() {
   for (;;) {
     changed_.wait(lock, [&] { return !jobs_.empty() || closing_; });
     if (jobs_.empty()) return;
-    const Job job = std::move(jobs_.front());
+    std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
-    std::memcpy(job.to.data(), job.from.data(), job.from.size());
-    job.done();
+    job();
+    job = nullptr;  // what it holds may be the last of its kind
     lock.lock();
   }
 }

@@ -14,26 +14,22 @@
 
 namespace heddle::engine {
 
-// Threads that copy.
+// Threads that copy, or compare.
 class Copier {
  public:
   explicit Copier(int threads);
   ~Copier();  // after all that was asked for is done
 
-  // `done` is called from one of the threads.
+  // By one of the threads.
+  void run(std::function<void()> job);
   void copy(std::span<std::byte> to, std::span<const std::byte> from, std::function<void()> done);
 
  private:
-  struct Job {
-    std::span<std::byte> to;
-    std::span<const std::byte> from;
-    std::function<void()> done;
-  };
   void work();
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job> jobs_;
+  std::deque<std::function<void()>> jobs_;
   bool closing_ = false;
   std::vector<std::thread> threads_;
 };

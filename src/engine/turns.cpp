@@ -216,7 +216,7 @@ bool Engine::something_will_change(const Launch& launch) const {
   return std::any_of(launch.ways.begin(), launch.ways.end(), [](const Way& way) {
     return way.inputs == Way::Inputs::coming ||
            std::any_of(way.kernel->built.begin(), way.kernel->built.end(), [](const Built& built) {
-             return built.state == Built::State::building || built.windows.state == WindowForm::State::building;
+             return built.state == Built::State::building || built.windows.state == RareForm::State::building;
            });
   });
 }
@@ -274,6 +274,7 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
         // A part touches nothing else than all of it does, whatever is known of the part alone.
         use.touch.read = core::intersect(use.touch.read, join->bytes);
         use.touch.written = core::intersect(use.touch.written, join->bytes);
+        use.touch.picked = launch->merger && space != host_memory;
       } else if (!use.touch.exact) {  // one that nobody planned
         launch->failure = Failure{FailureKind::unsupported, "what is left of it cannot be joined", ""};
         return Placed::otherwise;

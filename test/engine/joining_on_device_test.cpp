@@ -22,13 +22,15 @@ struct Joined {
   const char* body;  // of a kernel (in, at, out, more, n): a permutation of all elements is in `at`
   std::function<void(std::size_t i, const Array& in, const Array& at, Array& out, Array& more)> plainly;
   bool joins = true;
+  bool merges = false;  // by a merge kernel, once that is built
 };
 
 const std::vector<Joined> kernels = {
     {"scatter", "out[at[i]] = in[i];",
-     [](std::size_t i, const Array& in, const Array& at, Array& out, Array&) { out[at[i]] = in[i]; }},
+     [](std::size_t i, const Array& in, const Array& at, Array& out, Array&) { out[at[i]] = in[i]; }, true, true},
     {"some", "if (in[i] & 1) out[i] = in[i];",
-     [](std::size_t i, const Array& in, const Array&, Array& out, Array&) { out[i] = in[i] & 1 ? in[i] : out[i]; }},
+     [](std::size_t i, const Array& in, const Array&, Array& out, Array&) { out[i] = in[i] & 1 ? in[i] : out[i]; },
+     true, true},
     {"early", "if (out[at[i]] & 4) return; out[at[i]] = out[at[i]] * 3 + in[i];",
      [](std::size_t i, const Array& in, const Array& at, Array& out, Array&) {
        if (!(out[at[i]] & 4)) out[at[i]] = out[at[i]] * 3 + in[i];
@@ -43,7 +45,20 @@ const std::vector<Joined> kernels = {
      [](std::size_t i, const Array& in, const Array& at, Array& out, Array& more) {
        out[i] = ~in[i];
        if (in[i] & 2) more[at[i]] = in[i];
-     }},
+     },
+     true, true},
+    {"leaves",
+     "if (at[i] % 5 == 0 || at[i] % 2) return; for (uint k = 0; k < in[i] % 3; ++k) { out[at[i]] = in[i]; "
+     "if (in[i] & 64) break; more[at[i]] = k; }",
+     [](std::size_t i, const Array& in, const Array& at, Array& out, Array& more) {
+       if (at[i] % 5 == 0 || at[i] % 2) return;
+       for (std::uint32_t k = 0; k < in[i] % 3; ++k) {
+         out[at[i]] = in[i];
+         if (in[i] & 64) break;
+         more[at[i]] = k;
+       }
+     },
+     true, true},
     {"both", "if (in[i] & 8) out[at[i]] += 5; atomic_add(&more[in[i] & 15], 1u);",
      [](std::size_t i, const Array& in, const Array& at, Array& out, Array& more) {
        if (in[i] & 8) out[at[i]] += 5;
@@ -52,11 +67,13 @@ const std::vector<Joined> kernels = {
     {"bytes", "((global uchar*)out)[4 * at[i] + (in[i] & 3)] = (uchar)(in[i] >> 8);",
      [](std::size_t i, const Array& in, const Array& at, Array& out, Array&) {
        reinterpret_cast<unsigned char*>(out.data())[4 * at[i] + (in[i] & 3)] = static_cast<unsigned char>(in[i] >> 8);
-     }},
+     },
+     true, true},
     {"pairs", "if (at[i] % 3 == 0 && at[i] + 2 <= n) vstore2((uint2)(in[i], ~in[i]), 0, out + at[i]);",
      [](std::size_t i, const Array& in, const Array& at, Array& out, Array&) {
        if (at[i] % 3 == 0 && at[i] + 2 <= in.size()) out[at[i]] = in[i], out[at[i] + 1] = ~in[i];
-     }},
+     },
+     true, true},
     {"bits", "atomic_or(&out[in[i] % 61], at[i]); atomic_xor(&more[in[i] % 61], at[i]);",
      [](std::size_t i, const Array& in, const Array& at, Array& out, Array& more) {
        out[in[i] % 61] |= at[i], more[in[i] % 61] ^= at[i];
@@ -160,6 +177,7 @@ class JoiningOnDevice : public testing::Test {
 TEST_F(JoiningOnDevice, GivesWhatAPlainLoopDoes) {
   for (const Joined& one : kernels) {
     const auto kernel = make(one.name, source_of(one));
+    int merged = 0;
     for (int round = 0; round < 4; ++round) {
       const std::size_t n = 256 * (1 + random_() % 40);
       Array in = random_array(n), at = permutation(n), out = random_array(n), more = random_array(n);
@@ -174,7 +192,10 @@ TEST_F(JoiningOnDevice, GivesWhatAPlainLoopDoes) {
         ASSERT_TRUE(status) << one.name << ": " << status.failure().what;
         const Report report = engine_->report(*launch);
         bool joined = false;
-        for (const std::string& note : report.notes) joined |= note.find("joined") != note.npos;
+        for (const std::string& note : report.notes) {
+          joined |= note.find("joined") != note.npos;
+          merged += note.find("computing again") != note.npos;
+        }
         EXPECT_EQ(joined, one.joins) << one.name;
         std::set<std::string> devices;
         for (const SliceReport& slice : report.slices) devices.insert(slice.device);
@@ -185,7 +206,9 @@ TEST_F(JoiningOnDevice, GivesWhatAPlainLoopDoes) {
       expect(outs, out, one.name);
       expect(mores, more, one.name);
       expect(ins, in, one.name);
+      while (!engine_->is_built(*kernel)) std::this_thread::yield();  // the merge form, too
     }
+    EXPECT_EQ(merged > 0, one.merges) << one.name;
   }
 }
 
