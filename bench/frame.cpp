@@ -162,7 +162,9 @@ std::vector<Row> Context::interleave(const std::string& device, const std::vecto
   for (int r = 0; r < repetitions; ++r) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (stop_asked) throw Interrupted{};
-      const std::size_t k = (i + static_cast<std::size_t>(r)) % cases.size();
+      // Each begins in its turn, and every other round goes backwards: nobody always follows the same one.
+      const std::size_t place = r % 2 == 0 ? i : cases.size() - 1 - i;
+      const std::size_t k = (place + static_cast<std::size_t>(r / 2)) % cases.size();
       const int wanted = cases[k].samples > 0 ? std::min(cases[k].samples, repetitions) : repetitions;
       if ((r + 1) * wanted / repetitions == r * wanted / repetitions) continue;
       samples[k].push_back(cases[k].once());

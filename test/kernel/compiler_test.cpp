@@ -236,8 +236,11 @@ TEST(Compiler, StoresThatCannotBeReplacedHaveNoMergeForm) {
         std::pair("kernel void j(global int* p) { p[0] = 1; } kernel void k(global int* p) { j(p); }",
                   "a kernel calls a kernel"),
         std::pair("kernel void k(global int* p) { if ((size_t)p & 15) p[0] = 1; }", "it looks at addresses"),
+        std::pair("kernel void k(global const int* p, global int* q) { ((global int*)p)[0] = 1; q[0] = 1; }",
+                  "a cast from"),
+        std::pair("kernel void k(global const int* p) { global uint* q = p; *q = 1; }", "a cast from"),
         std::pair("kernel void k(global int* p) { typedef int uchar; p[0] = (uchar)1; }", "is called uchar"),
-        std::pair("kernel void k(int n) {}", "it has no buffers")}) {
+        std::pair("kernel void k(int n) {}", "it stores to no buffer")}) {
     const auto analysis = compiler.analyse({text, "", {}}, {"merge"});
     ASSERT_TRUE(analysis) << text << analysis.failure().log;
     EXPECT_NE(analysis.value().forms.at("merge").refused.find(why), std::string::npos)

@@ -86,7 +86,7 @@ class BoxForm {
     if (merges_) replace_stores();
     for (clang::FunctionDecl* declaration : syntax_.declarations) declare(*declaration);
     for (const Call& call : syntax_.calls) change(call);
-    if (merges_ && most_pairs_ == 0) at_.refuse("it has no buffers");
+    if (merges_ && most_pairs_ == 0) at_.refuse("it stores to no buffer");
     if (!at_.refused().empty()) return {"", at_.refused()};
     std::string begin = merges_ ? "#define @PAIRS " + std::to_string(most_pairs_) + "\n" + merging_preamble : preamble;
     if (computes_dimensions_ || merges_) begin += static_macro;
@@ -122,7 +122,6 @@ class BoxForm {
     std::string hidden = parameters->any ? ", " : "";
     hidden += "const uint4 @base, const uint4 @count, const uint4 @groups, const uint4 @offset";
     const std::vector<unsigned> buffers = buffers_of(function);
-    most_pairs_ = std::max(most_pairs_, buffers.size());
     for (unsigned i : buffers) {
       const std::string number = std::to_string(i);
       if (windows_) hidden += ", const ulong @begin" + number;
@@ -151,16 +150,19 @@ class BoxForm {
     return out;
   }
 
-  // Where each buffer begins here, and what the other memory has for it; what has no name nobody stores to.
-  std::string pairs(const clang::FunctionDecl& kernel, const std::vector<unsigned>& buffers) const {
+  // Where each buffer begins here, and what the other memory has for it. Nobody stores to what has no name or is const.
+  std::string pairs(const clang::FunctionDecl& kernel, const std::vector<unsigned>& buffers) {
     std::string begins, others, sizes;
+    std::size_t count = 0;
     for (unsigned i : buffers) {
       const std::string name = kernel.getParamDecl(i)->getNameAsString();
-      if (name.empty()) continue;
+      if (name.empty() || kernel.getParamDecl(i)->getType()->getPointeeType().isConstQualified()) continue;
       begins += (begins.empty() ? "(__global uchar*)" : ", (__global uchar*)") + name;
       others += (others.empty() ? "@other" : ", @other") + std::to_string(i);
       sizes += (sizes.empty() ? "@bytes" : ", @bytes") + std::to_string(i);
+      ++count;
     }
+    most_pairs_ = std::max(most_pairs_, count);
     return begins.empty() ? "" : ", {" + begins + "}, {" + others + "}, {" + sizes + "}";
   }
 

@@ -119,6 +119,14 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
     store(*operation, *operation->getLHS(), operation->getOperatorLoc(), operation->getRHS());
     return true;
   }
+  // What is const is taken for what nobody stores to.
+  bool VisitCastExpr(clang::CastExpr* cast) {
+    const clang::QualType from = cast->getSubExpr()->getType(), to = cast->getType();
+    if (from->isPointerType() && to->isPointerType() && from->getPointeeType().isConstQualified() &&
+        !to->getPointeeType().isConstQualified())
+      at_.refuse("a cast from a pointer to what is const");
+    return true;
+  }
   bool VisitUnaryOperator(clang::UnaryOperator* operation) {
     if (operation->isIncrementDecrementOp())
       store(*operation, *operation->getSubExpr(), operation->getOperatorLoc(), nullptr);
