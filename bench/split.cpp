@@ -317,8 +317,8 @@ std::vector<Row> measure(Context& context, const workloads::Workload& workload, 
     for (int i = 0; i < 3; ++i) whole->run();
     cases.push_back({prefix + whole_name, "ms", [&] { return whole->run(); }});
   }
-  // Launches of a millisecond differ by some percent, and cost little.
-  const bool is_short = *std::min_element(alone.begin(), alone.end()) < 3;
+  // Short launches differ by some percent, and cost little.
+  const bool is_short = *std::min_element(alone.begin(), alone.end()) < 10;
   std::vector<Row> out = context.interleave("", cases, quick ? 3 : is_short ? 61 : 15);
   for (Row& row : breakdown(there, prefix)) out.push_back(std::move(row));
   return out;

@@ -225,6 +225,7 @@ TEST(Compiler, StoresThatCannotBeReplacedHaveNoMergeForm) {
        {std::pair("kernel void k(global int* p, int n) { n = (p[0] = 2); p[n] = 1; }", "what a store gives is used"),
         std::pair("kernel void k(global int* p, int n) { if (n && p[1]++) p[0] = 1; }", "what a store gives is used"),
         std::pair("kernel void k(global int4* p, int n) { p[0][n] = 1; }", "a lane of a vector"),
+        std::pair("struct s { int a; }; kernel void k(global struct s* p) { p[0] = p[1]; }", "a whole object"),
         std::pair(
             "struct s { char a; int b; } __attribute__((packed)); kernel void k(global struct s* p) { p->b = 1; }",
             "not aligned"),

@@ -90,6 +90,14 @@ TEST_P(OnEveryDevice, BoxesComputeWhatTheWholeDoes) {
   EXPECT_GT(kernels, 20);
 }
 
+std::vector<bool> inside(const core::ByteRanges& ranges, std::size_t size) {
+  std::vector<bool> out(size);
+  for (const core::Span& span : core::spans(ranges, size)) {
+    for (std::int64_t b = span.begin; b < span.end; ++b) out[static_cast<std::size_t>(b)] = true;
+  }
+  return out;
+}
+
 // Some boxes run here, the others in another memory that was never given what they need not read.
 bool check_merge(Opened& opened, const Case& c, std::mt19937_64& random, bool fixed) {
   const Draw d = draw(c, random, fixed);
@@ -108,8 +116,20 @@ bool check_merge(Opened& opened, const Case& c, std::mt19937_64& random, bool fi
   const Memory there = opened.there->run_boxes(d.grid, theirs, before);
   const Memory here = opened.there->run_boxes(d.grid, mine, d.memory);
   const Memory merged = opened.there->run_merge(*opened.facts, d.grid, theirs, here, there);
-  for (std::size_t i = 0; i < merged.size(); ++i) EXPECT_EQ(merged[i] == whole[i], true) << "argument " << i;
-  return merged == whole;
+  // The place of the fourth lane of a vector of three may hold anything.
+  const auto reachable = core::BoundKernel(with_padding(*opened.facts), d.grid, scalars_of(c, d.memory))
+                             .touched({{0, 0, 0}, d.grid.groups});
+  bool right = true;
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    const auto data = inside(touched[i].written, merged[i].size()),
+               reached = inside(reachable[i].written, merged[i].size());
+    std::size_t differs = 0;
+    for (std::size_t b = 0; b < merged[i].size(); ++b)
+      differs += merged[i][b] != whole[i][b] && (data[b] || !reached[b]);
+    EXPECT_EQ(differs, 0u) << "bytes of argument " << i;
+    right &= differs == 0;
+  }
+  return right;
 }
 
 TEST_P(OnEveryDevice, MergeFormsTakeWhatAnotherMemoryHolds) {
@@ -137,14 +157,6 @@ std::vector<std::vector<bool>> written_bytes(const Memory& before, const Memory&
     for (std::size_t b = 0; b < changed.size(); ++b)
       changed[b] = before[i][b] != after[i][b] || before2[i][b] != after2[i][b];
     out.push_back(std::move(changed));
-  }
-  return out;
-}
-
-std::vector<bool> inside(const core::ByteRanges& ranges, std::size_t size) {
-  std::vector<bool> out(size);
-  for (const core::Span& span : core::spans(ranges, size)) {
-    for (std::int64_t b = span.begin; b < span.end; ++b) out[static_cast<std::size_t>(b)] = true;
   }
   return out;
 }

@@ -181,6 +181,8 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
       return at_.refuse("a store to a lane of a vector in a way that is not followed");
     const clang::Expr& place = vector ? *vector : to;
     const clang::QualType stored = through_pointer ? vector->getType()->getPointeeType() : place.getType();
+    // What is not set, or lies between members, nobody need have written.
+    if (stored->isRecordType()) return at_.refuse("a store of a whole object");
     const bool prefix = !value && llvm::cast<clang::UnaryOperator>(whole).isPrefix();
     const auto begin = at_.position(whole.getBeginLoc()), end = at_.behind(whole.getEndLoc());
     const auto place_begin = at_.position(place.getBeginLoc()), place_end = at_.behind(place.getEndLoc());
@@ -189,7 +191,7 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
     if (!begin || !end || !place_begin || !place_end || !to_end || !sign_begin || !sign_end || *place_begin < *begin ||
         *end < *to_end)
       return at_.refuse("a store cannot be found in the text");
-    std::string how = named("take"), count;
+    std::string how, count;
     std::int64_t size = 0;
     if (vector) {
       const auto* type = stored->getAs<clang::ExtVectorType>();
@@ -200,6 +202,9 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
       size = context_.getTypeSizeInChars(type->getElementType()).getQuantity();
       how = "@lanes", count = std::to_string(bits);
       if (size > 8) return at_.refuse("a lane of a vector that is too large");
+    } else if (const auto* three = stored->getAs<clang::ExtVectorType>(); three && three->getNumElements() == 3) {
+      size = context_.getTypeSizeInChars(three->getElementType()).getQuantity();
+      how = "@take", count = "3";  // the place of the fourth is nobody's
     } else {
       size = unit(stored), how = "@take";
       count = std::to_string(context_.getTypeSizeInChars(stored).getQuantity() / size);

@@ -36,7 +36,7 @@ kernel void k(global const int* in, global int* out, global float4* lanes, globa
   (lanes + 2 * x + s)->x = 3;
   pairs[2 * x + s].b = in[x];
   global struct pair* p = pairs + 64 + 2 * x;
-  p[s] = pairs[2 * x];
+  p[s].b = pairs[2 * x].b;
   (*p).a = 4;
   for (int i = 0; i < 2 + s; ++i, bytes[32 * x + 8 + i] ^= 1) bytes[32 * x + i] = twice(&n);
   vstore3((uchar3)(1, n, 3), 4 + (n >> 1 & 1), bytes + 32 * x);
