@@ -14,6 +14,8 @@ namespace {
 
 constexpr double first_look = 1.0 / 1024, largest_look = 1.0 / 16;
 constexpr double least_gain = 0.02;  // that a launch on several devices must have
+constexpr double much_gain = 0.1;    // that is not chance
+constexpr int tries = 4;             // of which the least counts
 constexpr double worth = 0.04;       // of all rates: who adds less is left out
 constexpr double same = 0.01;        // parts that differ by less are the same
 constexpr double much_slower = 1.3;
@@ -69,6 +71,12 @@ class Chooser {
     if (const auto shared = next_shared()) return {*shared};
     if (const auto others = without_lead(single)) return {*others};
     const Outcome* several = best([](const Outcome& one) { return taking_part(one.parts) > 1 && !is_look(one.parts); });
+    // Where one is nearly as good as the other, each is tried as often: the least of few is chance.
+    const bool near = several && several->seconds < (1 + much_gain) * single.seconds &&
+                      single.seconds < (1 + much_gain) * several->seconds;
+    for (const Outcome* one : {&single, several}) {
+      if (near && one->times < tries) return {one->parts};
+    }
     const bool shares = several && several->seconds < (1 - least_gain) * single.seconds;
     return {shares ? several->parts : single.parts, true};
   }
@@ -263,7 +271,6 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
     return;
   }
   // While it is tried the least; then what is usual: the luckiest of many is no promise.
-  constexpr int tries = 4;
   for (std::size_t m = 0; m < ready.size(); ++m)
     at->ready[m] = at->times < tries       ? std::min(at->ready[m], ready[m])
                    : seconds < at->seconds ? ready[m]
@@ -271,7 +278,7 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
   if (at->times < tries)
     at->seconds = std::min(at->seconds, seconds);
   else
-    at->seconds += (seconds < at->seconds ? 0.2 : 0.1) * (std::min(seconds, much_slower * at->seconds) - at->seconds);
+    at->seconds += 0.15 * (std::min(seconds, much_slower * at->seconds) - at->seconds);
   at->times = std::min(at->times + 1, tries);
 }
 
