@@ -57,6 +57,31 @@ bool regions_are_alike(const Selection& s) {
   });
 }
 
+// Parts take rather more than launches than less.
+bool surprises(double cost, double expected) { return cost > surprising * expected || expected > pleasing * cost; }
+
+// Far off in the only region that was compared: it is heard again where the next one differs.
+bool is_doubtful(const Selection& s, std::size_t r) {
+  const Rival& rival = s.rivals[r];
+  if (!same_parts(s) || s.whole || !runs(rival) || rival.samples.size() != 1) return false;
+  double best = rival.samples.front();
+  for (const Rival& other : s.rivals) {
+    if (runs(other) && other.samples.empty()) return false;
+    if (runs(other)) best = std::min(best, other.samples.front());
+  }
+  return rival.samples.front() > far_off * best;
+}
+
+// Whoever is nearly the best has taken the same in another region: those who are far off need not be seen there.
+void leave_out_doubtful(Selection& s, const Rival& rival) {
+  if (rival.samples.size() != 2 || surprises(rival.samples[1], rival.samples[0])) return;
+  std::vector<std::size_t> out;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    if (is_doubtful(s, r)) out.push_back(r);
+  }
+  for (std::size_t r : out) s.rivals[r].out = true;
+}
+
 void decide_if_clear(Selection& s) {
   // Samples of the same part belong together.
   const std::size_t samples = s.rivals[lead_of(s)].samples.size();
@@ -189,9 +214,6 @@ void settle_looks(Selection& s, std::int64_t points) {
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }
 
-// Parts take rather more than launches than less.
-bool surprises(double cost, double expected) { return cost > surprising * expected || expected > pleasing * cost; }
-
 }  // namespace
 
 Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double shortest) {
@@ -271,7 +293,8 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
         std::max({rival.reach, rival.first_reach, least, rival.look ? wider_reach(s, rival, points) : 0});
     return Probe{r, rounded(s, r, reach, true), false, false, points, true};
   }
-  // Whoever has run least; the order turns from round to round, so that nobody is always the first.
+  // Whoever has run least, and who is far off behind the others; the order turns from round to round, so that nobody is
+  // always the first.
   std::optional<std::size_t> next;
   const auto runs_of = [&](std::size_t r) { return s.rivals[r].samples.size() + s.rivals[r].prepared; };
   const std::size_t count = s.rivals.size();
@@ -281,7 +304,8 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
     if (!runs(s.rivals[r]) || s.rivals[r].samples.size() >= enough(s, s.rivals[r])) continue;
     // A region is finished before the next is begun.
     const auto goes_on = [&](std::size_t one) { return probe(one).repeat || probe(one).beside; };
-    if (next && goes_on(r) != goes_on(*next) ? goes_on(r) : !next || runs_of(r) < runs_of(*next)) next = r;
+    const auto late = [&](std::size_t one) { return std::pair(is_doubtful(s, one), runs_of(one)); };
+    if (next && goes_on(r) != goes_on(*next) ? goes_on(r) : !next || late(r) < late(*next)) next = r;
   }
   if (!next) return std::nullopt;
   return probe(*next);
@@ -339,6 +363,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     }
     rival.samples.push_back(cost), rival.places.push_back(s.latest);
     if (probe.whole) s.looked = s.whole = true;
+    leave_out_doubtful(s, rival);
     return decide_if_clear(s);
   }
   if (!rival.look && !is_enough(s, probe, seconds)) {
