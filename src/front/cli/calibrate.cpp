@@ -274,10 +274,6 @@ std::string table(const profile::Contents& contents, const std::string& name, co
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 void calibrate(const Asked& asked, const Environment& environment) {
   const device::Machine machine = device::open_machine(environment.settings, environment.lookup);
   if (machine.devices.empty()) {
