@@ -155,6 +155,11 @@ Merge merge_of(const BoundKernel& kernel, std::size_t argument, const Box& group
 }
 
 bool addresses_stay(const KernelFacts& facts) {
+  // What it has just stored it finds changed.
+  for (const AccessFacts& access : facts.accesses) {
+    const auto reads = [&](int loaded) { return loaded < 0 || loaded == access.argument; };
+    if (writes(access) && std::any_of(facts.loaded.begin(), facts.loaded.end(), reads)) return false;
+  }
   // Where it reads must stay, too: what is read there does not matter, but it must not lead out of a buffer.
   return std::all_of(facts.accesses.begin(), facts.accesses.end(),
                      [&](const AccessFacts& access) {

@@ -122,6 +122,7 @@ void each_use(Facts& u, Visit visit) {
 Json write(const KernelFacts& k) {
   Json out = {{"name", k.name},
               {"required_group", k.required_group},
+              {"loaded", k.loaded},
               {"branches_on_data", k.branches_on_data},
               {"branches_on_group_id", k.branches_on_group_id},
               {"local_memory", k.local_memory},
@@ -155,6 +156,7 @@ class Reader {
     facts_.name = json_.at("name").get<std::string>();
     facts_.required_group = json_.at("required_group").get<std::vector<std::int64_t>>();
     require(facts_.required_group.empty() || facts_.required_group.size() == 3, "required_group");
+    facts_.loaded = json_.at("loaded").get<std::vector<int>>();
     facts_.branches_on_data = json_.at("branches_on_data").get<bool>();
     facts_.branches_on_group_id = json_.at("branches_on_group_id").get<bool>();
     facts_.local_memory = json_.at("local_memory").get<Bytes>();

@@ -176,6 +176,9 @@ struct KernelFacts {
   std::vector<LoopFacts> loops;
   std::vector<AccessFacts> accesses;
   IdUses uses;
+  // Arguments that its text loads from, ascending; -1: some that cannot be told. Among accesses there is no load of
+  // what the same work-item has just stored.
+  std::vector<int> loaded;
   FeatureCounts features;
   bool branches_on_data = false;       // control flow depends on loaded data, of whatever memory
   bool branches_on_group_id = false;   // the group's place chooses what work is done, and that is no bounds check

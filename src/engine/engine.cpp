@@ -258,7 +258,10 @@ void Engine::build_next(Lock& lock) {
   const auto [kernel, member, form, prepared, way] = std::move(to_build_.front());
   to_build_.pop_front();
   if (prepared) return run_preparation(lock, prepared, way);
-  if (no_more_builds_) return;
+  if (no_more_builds_) {
+    if (!form.empty()) kernel->built[member].rare(form).state = RareForm::State::failed;
+    return;
+  }
   building_ = true;
   lock.unlock();
   Built built;

@@ -181,6 +181,8 @@ std::optional<std::size_t> Engine::merger_of(const Launch& launch) {
   const Way& way = launch.ways.front();
   const auto& merges = way.shape->merges;
   if (!copier_) return std::nullopt;  // fake devices have no other forms
+  // What nobody needs must be dropped: on what is not there it may divide by zero.
+  if (way.kernel->source().options.find("-cl-opt-disable") != std::string::npos) return std::nullopt;
   if (std::find(merges.begin(), merges.end(), Merge::merge_kernel) == merges.end() || !core::fits_box_form(way.grid))
     return std::nullopt;
   const std::vector<int> deciding = core::sources_of_addresses(*way.kernel->facts());
@@ -281,14 +283,16 @@ core::Status Engine::begin_merging(Slice& slice) {
   if (!merging) return merging.failure();
   slice.first |= first_of(code, boxed.range);
   slice.fetching.push_back(*merging);
-  return queue.flush();
+  (void)queue.flush();  // what is wrong will show at its end
+  return core::Done{};
 }
 
 // What was taken so far is right, but not all of it: it is computed once more, in the host's memory.
 void Engine::fail_merging(Slice& slice, const core::Failure& failure) {
   Launch& launch = *slice.launch;
   launch.ways[slice.way].kernel->built[*launch.merger].merging.state = RareForm::State::failed;
-  count_failure(*launch.merger, failure);
+  if (failure.kind != core::FailureKind::allocation && failure.kind != core::FailureKind::unsupported)
+    count_failure(*launch.merger, failure);
   for (std::size_t m = 0; m < members_.size(); ++m)
     launch.excluded[m] = launch.excluded[m] || members_[m].device->info().space != host_memory;
   slice.spoilt = true;  // by nothing that its own device did

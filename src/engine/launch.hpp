@@ -151,6 +151,7 @@ struct Slice {
   bool spoilt = false;                          // another one failed that may have written where it writes
   bool joining = false;                         // all is done but that, which is the last of `fetching`
   std::vector<std::shared_ptr<Memory>> merged;  // that it takes from
+  Nanoseconds arrived{0};                       // when joining could begin
   bool over = false;
   bool watched = false;  // its end will be told
   Nanoseconds begin{0};

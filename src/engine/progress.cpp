@@ -207,9 +207,9 @@ void Engine::hang(const std::shared_ptr<Slice>& slice) {
   const device::Info& info = members_[slice->member].device->info();
   const Failure failure{FailureKind::hang, fmt::format("'{}' did not end", slice->launch->name()), ""};
   // It may still write there; apart, to what is nobody's.
-  const bool on_host = (info.space == host_memory || slice->windowed) && !slice->apart;
+  const bool on_host = (info.space == host_memory || slice->windowed || slice->joining) && !slice->apart;
   for (Slice::Use& use : slice->uses) {
-    const bool comes_back = !slice->fetching.empty() && !use.fetched.empty();
+    const bool comes_back = (!slice->fetching.empty() && !use.fetched.empty()) || !use.after.bytes.empty();
     if ((info.space == host_memory || use.window || comes_back) && !use.touch.written.empty())
       use.memory->unusable = fmt::format("a launch on {} that did not end may still write to this buffer", info.id);
     if (use.window) keep_for_good(std::move(use.window));

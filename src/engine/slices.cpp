@@ -284,6 +284,7 @@ void Engine::collect(const std::shared_ptr<Slice>& slice) {
   const bool right = failed == slice->events.end() && !slice->refused && !slice->spoilt;
   if (right && slice->joins() && !slice->joining && copier_) {
     slice->joining = true;
+    slice->arrived = members_[slice->member].device->now();
     slice->watched = false;
     const auto joining = begin_joining(slice);
     if (joining) return watch(slice);
@@ -330,7 +331,12 @@ void Engine::succeed(Slice& slice) {
     // What did not come behind it comes now; where others may still write there, when the launch is over.
     if (space != host_memory && use.memory->host_reads && use.touch.exact) (void)gather(use.memory, use.touch.written);
   }
-  const Nanoseconds now = member.device->now();
+  Nanoseconds now = member.device->now();
+  // A merge waits for what its device computes itself: that is not this one's fault.
+  if (slice.joining && launch.merger) {
+    if (auto times = slice.fetching.back()->times(); times && times->duration() > Nanoseconds{0})
+      now = std::min(now, slice.arrived + times->duration());
+  }
   const Nanoseconds begin = std::max(slice.begin, member.lanes[slice.queue].last_end);
   note_pace(slice, now - begin);
   launch.ready[slice.member] = std::max(launch.ready[slice.member], now);

@@ -51,7 +51,7 @@ TEST_F(Frame, InterleavesAndRotates) {
                                         {"b", "ms", [&] { return order += 'b', 2.0; }},
                                         {"c", "ms", [&] { return order += 'c', 3.0; }}},
                                        3);
-  EXPECT_EQ(order, "abcbcacab");
+  EXPECT_EQ(order, "abccbabca");
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[1].median, 2);
   EXPECT_EQ(rows[1].samples, 3);
@@ -67,9 +67,9 @@ TEST_F(Frame, FewerSamplesAreSpreadOverAllRounds) {
                                        4);
   EXPECT_EQ(order,
             "ac"
-            "bca"
+            "cba"
             "ca"
-            "abc");
+            "acb");
   EXPECT_EQ(rows[0].samples, 4);
   EXPECT_EQ(rows[1].samples, 2);
   EXPECT_EQ(rows[2].samples, 4);  // never more than there are rounds

@@ -90,6 +90,12 @@ const std::vector<Joined> kernels = {
        if (of(in[i]) > of(out[at[i] % 61])) out[at[i] % 61] = in[i];
        if (of(in[i]) < of(more[at[i] % 61])) more[at[i] % 61] = in[i];
      }},
+    // What decides was just stored by the kernel itself.
+    {"forwarded", "more[i] = at[i]; if (in[more[i]] & 1) out[more[i]] = 5;",
+     [](std::size_t i, const Array& in, const Array& at, Array& out, Array& more) {
+       more[i] = at[i];
+       if (in[at[i]] & 1) out[at[i]] = 5;
+     }},
     // Not joined, and right all the same.
     {"mixed", "atomic_or(&out[in[i] % 61], at[i]); atomic_add(&out[100 + in[i] % 61], at[i]);",
      [](std::size_t i, const Array& in, const Array& at, Array& out, Array&) {

@@ -8,6 +8,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
 #include "tools/kernelc/builtins.hpp"
@@ -15,6 +16,15 @@
 namespace heddle::kernelc {
 
 namespace {
+
+// Whether a kernel may write what it was given by value.
+bool is_changed(const llvm::Value& pointer) {
+  return std::any_of(pointer.user_begin(), pointer.user_end(), [&](const llvm::User* user) {
+    if (llvm::isa<llvm::GetElementPtrInst>(user) || llvm::isa<llvm::CastInst>(user)) return is_changed(*user);
+    const auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(user);
+    return !llvm::isa<llvm::LoadInst>(user) && !(copy && copy->getRawDest() != &pointer);
+  });
+}
 
 class Walk {
  public:
@@ -61,6 +71,7 @@ class Walk {
     const int argument = argument_of(*load.getPointerOperand());
     if (argument >= 0 && analysis_.function.getArg(static_cast<unsigned>(argument))->hasByValAttr()) {
       out_.arguments = true;
+      out_.local_data |= is_changed(*analysis_.function.getArg(static_cast<unsigned>(argument)));
     } else if (argument == private_memory) {
       out_.local_data = true;
     } else {

@@ -10,6 +10,7 @@ namespace heddle::kernelc {
 class Edits {
  public:
   void insert(std::size_t at, const std::string& text) { inserted_[at] += text; }  // before what stands there
+  void insert_first(std::size_t at, const std::string& text) { inserted_[at] = text + inserted_[at]; }  // before others
   void erase(std::size_t at, std::size_t length);
   std::string apply(const std::string& text) const;
 

@@ -116,7 +116,7 @@ core::ProgramFacts program_facts(llvm::Module& module, std::map<std::string, Ker
     if (llvm::Function* function = module.getFunction(name)) mark_kernel(*function);
   }
   Passes passes;
-  lower(module, passes);
+  const auto loaded = lower(module, passes);
   core::ProgramFacts out;
   for (llvm::Function& function : module) {
     if (function.isDeclaration() || function.getCallingConv() != llvm::CallingConv::SPIR_KERNEL) continue;
@@ -126,6 +126,8 @@ core::ProgramFacts program_facts(llvm::Module& module, std::map<std::string, Ker
     facts.name = function.getName().str();
     facts.arguments = std::move(known->second.arguments);
     facts.uses = known->second.uses;
+    if (const auto at = loaded.find(&function); at != loaded.end())
+      facts.loaded = {at->second.begin(), at->second.end()};
     facts.obstacles = std::move(known->second.obstacles);
     facts.nest = std::move(known->second.nest);
     facts.local_memory = local_memory(module, function);

@@ -184,6 +184,27 @@ void store_single_lanes(llvm::Module& module) {
   }
 }
 
+std::map<const llvm::Function*, std::set<int>> loaded_arguments(llvm::Module& module) {
+  std::map<const llvm::Function*, std::set<int>> out;
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (!instruction.mayReadFromMemory()) continue;
+      if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+        out[&function].insert(argument_of(*load->getPointerOperand()));
+        continue;
+      }
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call && builtin_name(*call).rfind("vstore", 0) == 0) continue;
+      for (const llvm::Value* operand : instruction.operands()) {
+        if (operand->getType()->isPointerTy() && !llvm::isa<llvm::Function>(operand))
+          out[&function].insert(argument_of(*operand));
+      }
+    }
+    out[&function].erase(private_memory);
+  }
+  return out;
+}
+
 constexpr const char* object_prefix = "heddle.object.";  // no name that a source could have
 
 // Before copies are taken apart into members.
@@ -233,10 +254,11 @@ void Passes::forget() {
   modules_.clear();
 }
 
-void lower(llvm::Module& module, Passes& passes) {
+std::map<const llvm::Function*, std::set<int>> lower(llvm::Module& module, Passes& passes) {
   mark_functions(module);
   store_single_lanes(module);  // first: later nobody can tell it from a program that loads and stores all lanes
-  passes.run(module, "always-inline,globaldce,function(mem2reg)");
+  passes.run(module, "always-inline,globaldce,function(mem2reg,instsimplify,dce)");
+  const auto loaded = loaded_arguments(module);
   note_copied_objects(module);
   passes.forget();
   passes.run(module, "function(sroa,early-cse,simplifycfg)");
@@ -249,6 +271,7 @@ void lower(llvm::Module& module, Passes& passes) {
       "function(scalarizer,early-cse,instsimplify,simplifycfg<hoist-common-insts;sink-common-insts>,loop-simplify,"
       "lcssa,loop(loop-rotate),instcombine,early-cse,simplifycfg<hoist-common-insts;sink-common-insts>,loop-simplify,"
       "lcssa)");
+  return loaded;
 }
 
 }  // namespace heddle::kernelc

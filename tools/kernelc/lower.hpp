@@ -1,6 +1,8 @@
 // Brings LLVM IR into the shape that the analyses understand.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 
 #include <llvm/Passes/PassBuilder.h>
@@ -29,6 +31,8 @@ bool is_copied_object(const std::string& name);
 
 // Everything inlined into the kernels, variables in registers, work-item functions expressed by group id, local id,
 // sizes and offset, loops rotated and simplified, vector arithmetic taken apart.
-void lower(llvm::Module& module, Passes& passes);
+// Returns for each function the arguments that its text loads from, ascending, -1 for some that cannot be told: later
+// nobody sees a load of what was just stored.
+std::map<const llvm::Function*, std::set<int>> lower(llvm::Module& module, Passes& passes);
 
 }  // namespace heddle::kernelc

@@ -79,6 +79,28 @@ Memory memory_of(const clang::Expr& place) {
 
 bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
 
+// Whether evaluating an expression changes variables, so that it matters when it is done.
+class ChangesVariables : public clang::RecursiveASTVisitor<ChangesVariables> {
+ public:
+  bool found = false;
+  bool VisitBinaryOperator(clang::BinaryOperator* operation) {
+    found |= operation->isAssignmentOp() && memory_of(*operation->getLHS()) != Memory::global;
+    return true;
+  }
+  bool VisitUnaryOperator(clang::UnaryOperator* operation) {
+    found |= operation->isIncrementDecrementOp() && memory_of(*operation->getSubExpr()) != Memory::global;
+    return true;
+  }
+  bool VisitCallExpr(clang::CallExpr* call) {
+    for (const clang::Expr* argument : call->arguments()) {
+      if (!argument->getType()->isPointerType()) continue;
+      const clang::QualType to = argument->getType()->getPointeeType();
+      found |= !to.isConstQualified() && memory_of(to.getAddressSpace()) != Memory::global;
+    }
+    return true;
+  }
+};
+
 class Stores : public clang::RecursiveASTVisitor<Stores> {
  public:
   Stores(clang::ASTContext& context, const Syntax& syntax, KernelText& at)
@@ -119,12 +141,23 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
     store(*operation, *operation->getLHS(), operation->getOperatorLoc(), operation->getRHS());
     return true;
   }
-  // What is const is taken for what nobody stores to.
+  // What is const is taken for what nobody stores to, and pointers for what the facts follow.
   bool VisitCastExpr(clang::CastExpr* cast) {
     const clang::QualType from = cast->getSubExpr()->getType(), to = cast->getType();
-    if (from->isPointerType() && to->isPointerType() && from->getPointeeType().isConstQualified() &&
-        !to->getPointeeType().isConstQualified())
-      at_.refuse("a cast from a pointer to what is const");
+    if (!from->isPointerType() || !to->isPointerType()) return true;
+    const clang::QualType was = from->getPointeeType(), is = to->getPointeeType();
+    if (was.isConstQualified() && !is.isConstQualified()) at_.refuse("a cast from a pointer to what is const");
+    if ((was->isPointerType() || is->isPointerType()) && !context_.hasSameUnqualifiedType(was, is))
+      at_.refuse("a cast of a pointer to a pointer");
+    return true;
+  }
+  bool VisitAsTypeExpr(clang::AsTypeExpr* cast) {
+    if (cast->getType()->isPointerType() || cast->getSrcExpr()->getType()->isPointerType())
+      at_.refuse("it looks at addresses, which differ between memories");
+    return true;
+  }
+  bool VisitStmtExpr(clang::StmtExpr*) {
+    at_.refuse("a statement that is an expression");
     return true;
   }
   bool VisitUnaryOperator(clang::UnaryOperator* operation) {
@@ -171,6 +204,10 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
     }
     if (!discarded_.count(&whole)) return at_.refuse("what a store gives is used");
     if (value) discard(value->IgnoreParenImpCasts());
+    // Compilers compute the value first; here the place comes first.
+    ChangesVariables changes;
+    if (value) changes.TraverseStmt(const_cast<clang::Expr*>(value));
+    if (changes.found) return at_.refuse("what is stored changes variables");
     if (packed(to)) return at_.refuse("a store to a field of bits, or one that is not aligned");
     // Its lanes have no address of their own.
     const clang::Expr& bare = *to.IgnoreParens();
@@ -198,7 +235,7 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
       llvm::SmallVector<std::uint32_t, 16> numbers;
       lanes->getEncodedElementAccess(numbers);
       std::uint32_t bits = 0;
-      for (std::uint32_t lane : numbers) bits |= std::uint32_t{1} << lane;
+      for (std::uint32_t lane : numbers) bits |= lane < type->getNumElements() ? std::uint32_t{1} << lane : 0;
       size = context_.getTypeSizeInChars(type->getElementType()).getQuantity();
       how = "@lanes", count = std::to_string(bits);
       if (size > 8) return at_.refuse("a lane of a vector that is too large");
@@ -217,11 +254,11 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
     if (vector) at_.edits.erase(*place_end, *to_end - *place_end);  // its lanes
     if (!value) {
       if (!prefix) at_.edits.erase(*sign_begin, *sign_end - *sign_begin);
-      return at_.edits.insert(*end, close + ")");
+      return at_.edits.insert_first(*end, close + ")");
     }
     at_.edits.insert(*sign_begin, close + ", (void)(");
     at_.edits.erase(*sign_begin, *sign_end - *sign_begin);
-    at_.edits.insert(*end, "))");
+    at_.edits.insert_first(*end, "))");  // before those of what it is part of
   }
 
   static bool packed(const clang::Expr& place) {
@@ -230,7 +267,8 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
       if (const auto* member = llvm::dyn_cast<clang::MemberExpr>(bare)) {
         const auto* field = llvm::dyn_cast<clang::FieldDecl>(member->getMemberDecl());
         if (!field || field->isBitField() || field->hasAttr<clang::PackedAttr>() ||
-            field->getParent()->hasAttr<clang::PackedAttr>())
+            field->getParent()->hasAttr<clang::PackedAttr>() ||
+            field->getParent()->hasAttr<clang::MaxFieldAlignmentAttr>())
           return true;
         if (member->isArrow()) return false;
         bare = member->getBase()->IgnoreParens();
@@ -249,19 +287,20 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
     if (!call.callee || syntax_.is_own(call.callee)) return;
     current_ = call.caller;
     if (begins(call.name, "write_image")) return at_.refuse("it writes images");
+    if (call.name.find("sub_group") != std::string::npos)
+      return at_.refuse("'" + call.name + "' differs between devices");
     const bool vector = begins(call.name, "vstore") && !begins(call.name, "vstore_") && !begins(call.name, "vstorea") &&
-                        call.callee->getNumParams() == 3;
-    for (unsigned i = 0; i < call.callee->getNumParams(); ++i) {
-      const clang::QualType type = call.callee->getParamDecl(i)->getType();
+                        call.expression->getNumArgs() == 3;
+    // As it is given: some builtins declare no parameters.
+    for (unsigned i = 0; i < call.expression->getNumArgs(); ++i) {
+      const clang::QualType type = call.expression->getArg(i)->getType();
       if (!type->isPointerType() || type->getPointeeType().isConstQualified()) continue;
       const Memory memory = memory_of(type->getPointeeType().getAddressSpace());
       if (memory == Memory::here || type->getPointeeType().getAddressSpace() == clang::LangAS::opencl_constant)
         continue;
-      if (vector && i == 2 && memory == Memory::global) {
-        vstore(call, type->getPointeeType());
-        continue;
-      }
-      return at_.refuse("'" + call.name + "' may store to global memory");
+      if (!vector || i != 2 || memory != Memory::global)
+        return at_.refuse("'" + call.name + "' may store to global memory");
+      vstore(call, type->getPointeeType());
     }
   }
 
@@ -269,9 +308,13 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
     const std::string digits = call.name.substr(std::string("vstore").size());
     const bool number =
         !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!number || digits.size() > 2 || !llvm::isa<clang::DeclRefExpr>(call.expression->getCallee()->IgnoreImpCasts()))
+      return at_.refuse("'" + call.name + "' is not followed");
     const auto where = at_.call(call);
     if (!where) return;
-    if (!number || digits.size() > 2) return at_.refuse("'" + call.name + "' is not followed");
+    ChangesVariables changes;
+    changes.TraverseStmt(call.expression);
+    if (changes.found) return at_.refuse("what is stored changes variables");
     const std::int64_t size = context_.getTypeSizeInChars(element).getQuantity(), lanes = std::stoi(digits);
     if (size > 8) return at_.refuse("'" + call.name + "' of elements that are too large");
     note();
@@ -279,6 +322,12 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
     at_.edits.insert(where->name, named("@VSTORE"));
     at_.edits.insert(where->open + 1, named("@take" + std::to_string(size) + ", " + digits + ", " +
                                             std::to_string(lanes * size) + ", @box, "));
+    for (const clang::Expr* argument : call.expression->arguments()) {  // there may be commas in braces
+      const auto begin = at_.position(argument->getBeginLoc()), end = at_.behind(argument->getEndLoc());
+      if (!begin || !end) return at_.refuse("a store cannot be found in the text");
+      at_.edits.insert(*begin, "(");
+      at_.edits.insert_first(*end, ")");
+    }
   }
 
   clang::ASTContext& context_;

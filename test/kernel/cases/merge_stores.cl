@@ -12,9 +12,9 @@
 //! expect k: merge bytes: merge kernel
 //! expect-merge heddle_take4(heddle_box, (__global void*)&(to[at]), 1), (void)(value))
 //! expect-merge heddle_lanes4(heddle_box, (__global void*)&(lanes[2 * x + s]), 12)
-//! expect-merge heddle_VSTORE(heddle_take1, 3, 3, heddle_box,
+//! expect-merge heddle_VSTORE(heddle_take1, 3, 3,
 //! expect-merge put(heddle_box, out
-// Every way to store: all of them take what another memory holds, and variables change as before.
+// Many ways to store: all of them take what another memory holds, and variables change as before.
 struct pair {
   float a;
   int b;
@@ -28,17 +28,17 @@ kernel void k(global const int* in, global int* out, global float4* lanes, globa
   int x = get_global_id(0), s = in[x] & 1, n = 0;
   if (in[x] & 2) return;
   put(out, 16 * x + s, in[x] * 3);
-  out[16 * x + 2 + s] += 5, out[16 * x + 4 + s]++;
-  --out[16 * x + 6 + s];
   (void)(out[16 * x + 8 + s] = out[16 * x + 10 + s] = x);
   lanes[2 * x + s].y = in[x];
   lanes[2 * x + s].zw = (float2)(1, in[x]);
   (lanes + 2 * x + s)->x = 3;
   pairs[2 * x + s].b = in[x];
   global struct pair* p = pairs + 64 + 2 * x;
-  p[s].b = pairs[2 * x].b;
-  (*p).a = 4;
-  for (int i = 0; i < 2 + s; ++i, bytes[32 * x + 8 + i] ^= 1) bytes[32 * x + i] = twice(&n);
+  p[s].b = 7, (*p).a = 4;
+  for (int i = 0; i < 2 + s; ++i, bytes[32 * x + 8 + i] = 1) {
+    const int m = twice(&n);
+    bytes[32 * x + i] = m;
+  }
   vstore3((uchar3)(1, n, 3), 4 + (n >> 1 & 1), bytes + 32 * x);
   switch (s) {
     case 1:
@@ -46,7 +46,7 @@ kernel void k(global const int* in, global int* out, global float4* lanes, globa
       break;
     default:
       if (in[x] & 4)
-        out[16 * x + 13] *= 2;
+        out[16 * x + 13] = 2;
       else
         vstore2((int2)(n, 2), 0, out + 16 * x + 14);
   }
