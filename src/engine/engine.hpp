@@ -229,6 +229,7 @@ class Engine {
   bool join_parts(Launch& launch, const std::vector<core::Box>& parts);  // false: they must stay in one memory
   bool keep_before(const Slice& slice);  // if nobody has begun with what is joined; false: the launch fails
   std::optional<std::size_t> merger_of(const Launch& launch);  // who can compute again where it writes
+  bool joins_aside(const Slice& slice) const;  // what it has written is joined by others than who sees its end
   core::Status begin_joining(const std::shared_ptr<Slice>& slice);
   core::Status begin_merging(Slice& slice);
   void fail_merging(Slice& slice, const core::Failure& failure);

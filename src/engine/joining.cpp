@@ -214,10 +214,19 @@ std::optional<std::size_t> Engine::merger_of(const Launch& launch) {
   return out;
 }
 
+namespace {
+constexpr std::int64_t at_once = std::int64_t{4} << 20;  // a multiple of every width
+}
+
+bool Engine::joins_aside(const Slice& slice) const {
+  std::int64_t bytes = 0;
+  for (const Slice::Use& use : slice.uses) bytes += use.after.bytes.empty() ? 0 : use.touch.written.size();
+  return copier_ && bytes > 0 && (slice.launch->merger || bytes > at_once);  // less is compared sooner than handed over
+}
+
 // What a slice has left on the host is joined with what is there: by several cores, and not under the lock.
 core::Status Engine::begin_joining(const std::shared_ptr<Slice>& slice) {
   if (slice->launch->merger) return begin_merging(*slice);
-  constexpr std::int64_t at_once = std::int64_t{4} << 20;  // a multiple of every width
   struct Rest {
     std::atomic<int> jobs = 1;
     HostEvent done;

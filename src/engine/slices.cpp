@@ -282,7 +282,7 @@ void Engine::collect(const std::shared_ptr<Slice>& slice) {
     if (failed == slice->fetching.end()) failed = slice->events.end();
   }
   const bool right = failed == slice->events.end() && !slice->refused && !slice->spoilt;
-  if (right && slice->joins() && !slice->joining && copier_) {
+  if (right && !slice->joining && joins_aside(*slice)) {
     slice->joining = true;
     slice->arrived = members_[slice->member].device->now();
     slice->watched = false;
