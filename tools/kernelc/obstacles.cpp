@@ -10,8 +10,6 @@ namespace heddle::kernelc {
 
 namespace {
 
-bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
-
 // What a call means for cutting; empty: nothing.
 std::string reason(const Syntax& syntax, const Call& call) {
   if (!call.callee) return "calls through something that cannot be told";
@@ -19,11 +17,11 @@ std::string reason(const Syntax& syntax, const Call& call) {
   if (own && !call.callee->hasBody()) return "calls '" + call.name + "', whose text is not here";
   if (own) return "";
   if (call.name == "printf") return "printf: boxes would print in another order";
-  if (begins(call.name, "enqueue_") || begins(call.name, "get_kernel_") || call.name == "get_default_queue" ||
-      begins(call.name, "ndrange_") || begins(call.name, "__enqueue"))
+  if (call.name.starts_with("enqueue_") || call.name.starts_with("get_kernel_") || call.name == "get_default_queue" ||
+      call.name.starts_with("ndrange_") || call.name.starts_with("__enqueue"))
     return call.name + ": work that a device enqueues itself";
   if (call.name.find("_pipe") != std::string::npos) return call.name + ": the order of packets in a pipe";
-  if (begins(call.name, "__builtin_") && call.name.find("workgroup") != std::string::npos)
+  if (call.name.starts_with("__builtin_") && call.name.find("workgroup") != std::string::npos)
     return call.name + ": a vendor's own way to ask for the group's place";
   return "";
 }

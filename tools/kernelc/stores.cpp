@@ -77,8 +77,6 @@ Memory memory_of(const clang::Expr& place) {
   return memory_of(bare.getType().getAddressSpace());
 }
 
-bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
-
 // Whether evaluating an expression changes variables, so that it matters when it is done.
 class ChangesVariables : public clang::RecursiveASTVisitor<ChangesVariables> {
  public:
@@ -286,11 +284,11 @@ class Stores : public clang::RecursiveASTVisitor<Stores> {
   void look_at(const Call& call) {
     if (!call.callee || syntax_.is_own(call.callee)) return;
     current_ = call.caller;
-    if (begins(call.name, "write_image")) return at_.refuse("it writes images");
+    if (call.name.starts_with("write_image")) return at_.refuse("it writes images");
     if (call.name.find("sub_group") != std::string::npos)
       return at_.refuse("'" + call.name + "' differs between devices");
-    const bool vector = begins(call.name, "vstore") && !begins(call.name, "vstore_") && !begins(call.name, "vstorea") &&
-                        call.expression->getNumArgs() == 3;
+    const bool vector = call.name.starts_with("vstore") && !call.name.starts_with("vstore_") &&
+                        !call.name.starts_with("vstorea") && call.expression->getNumArgs() == 3;
     // As it is given: some builtins declare no parameters.
     for (unsigned i = 0; i < call.expression->getNumArgs(); ++i) {
       const clang::QualType type = call.expression->getArg(i)->getType();
