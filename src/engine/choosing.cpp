@@ -309,7 +309,9 @@ void Engine::choose(Launch& launch) {
   const decide::Mode mode = *launch.mode;
   kind += name_of(mode);
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    if (launch.windowed[m]) launch.choices[m] = nullptr;  // times of windows say nothing of kernels
+    // Times of windows say nothing of kernels; and each probe in another memory would be joined by itself.
+    const bool joined = !launch.joins.empty() && members_[m].device->info().space != device::host_memory;
+    if (launch.windowed[m] || (joined && launch.choices[m] && !launch.choices[m]->known())) launch.choices[m] = nullptr;
     if (launch.choices[m] || launch.windowed[m]) continue;
     std::vector<decide::Rival> rivals;
     bool building = false;
@@ -329,7 +331,7 @@ void Engine::choose(Launch& launch) {
     // What is not found out yet goes on; what is too short to be shared by rivals keeps what was found.
     if (!fresh && choice.selection.winner) ++choice.selection.since;
     const bool over = choice.probing == 0 && decide::worth_repeating(choice.selection);
-    if (fresh || (wishes.profiling == Profiling::always && over)) {
+    if (fresh || (wishes.profiling == Profiling::always && over && !joined)) {
       choice.selection = decide::selection_of(mode, members_[m].device->info().units, std::move(rivals),
                                               core::seconds(options_.shortest_probe));
       if (mode == decide::Mode::hybrid) choice.selection.between = points_in_cache(members_[m].device->info(), launch);
@@ -337,7 +339,7 @@ void Engine::choose(Launch& launch) {
       ++generation_;
     }
     if (fresh && wishes.profiling == Profiling::once) recall(launch, m, choice);
-    launch.choices[m] = &choice;
+    if (!joined || choice.known()) launch.choices[m] = &choice;
   }
 }
 

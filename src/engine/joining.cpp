@@ -105,14 +105,16 @@ void Join::take(const HostBlock& after, const SpanSet& where) const {
 }
 
 std::vector<Join> Engine::joins_of(const Launch& launch, const std::vector<core::Box>& parts) const {
-  const Way& way = launch.ways.front();
-  if (launch.ways.size() > 1 || !way.shape || way.shape->merges.empty()) return {};
   // What is exact as a whole may have too many pieces in a part to be so.
   std::vector<const Memory*> inexact;
-  for (const core::Box& part : parts) {
-    if (part.empty()) continue;
-    for (const Slice::Use& use : uses_of(launch.request.arguments, way.kernel->touches(*way.shape, way.groups(part)))) {
-      if (!use.touch.exact) inexact.push_back(use.memory.get());
+  for (const Way& way : launch.ways) {
+    if (way.preparation || !way.shape || (way.shape->one_space && way.shape->merges.empty())) return {};
+    for (const core::Box& part : parts) {
+      if (part.empty()) continue;
+      const auto touches = way.kernel->touches(*way.shape, way.groups(part));
+      for (const Slice::Use& use : uses_of(launch.request.arguments, touches)) {
+        if (!use.touch.exact) inexact.push_back(use.memory.get());
+      }
     }
   }
   std::vector<Join> out;
@@ -123,18 +125,21 @@ std::vector<Join> Engine::joins_of(const Launch& launch, const std::vector<core:
     if ((use.touch.exact && exact) || use.touch.written.empty()) continue;
     Join join{.memory = use.memory, .bytes = use.touch.all()};
     bool first = true;
-    for (std::size_t i = 0; i < launch.request.arguments.size(); ++i) {
-      const auto* view = std::get_if<View>(&launch.request.arguments[i]);
-      if (!view || view->memory != use.memory) continue;
-      // What atomics change must not be read, nor written in another way.
+    for (const Way& way : launch.ways) {
       const core::KernelFacts& facts = *way.kernel->facts();
-      const bool by_atomics = way.shape->merges[i] == Merge::deltas;
-      const std::string atomics = by_atomics ? core::atomic_merge(facts, i) : "";
-      const std::int64_t width = core::store_width(facts, i);
-      if (!std::exchange(first, false) && join.atomics != atomics) return {};
-      if (by_atomics && (width < 4 || (join.width != 0 && join.width != width) || view->begin % width != 0)) return {};
-      join.atomics = atomics;
-      join.width = std::gcd(std::gcd(join.width, width), static_cast<std::int64_t>(view->begin));
+      for (std::size_t i = 0; i < launch.request.arguments.size(); ++i) {
+        const auto* view = std::get_if<View>(&launch.request.arguments[i]);
+        if (!view || view->memory != use.memory) continue;
+        // What atomics change must not be read, nor written in another way, by whatever variant.
+        const bool by_atomics = way.shape->one_space && way.shape->merges[i] == Merge::deltas;
+        const std::string atomics = by_atomics ? core::atomic_merge(facts, i) : "";
+        const std::int64_t width = core::store_width(facts, i);
+        if (!std::exchange(first, false) && join.atomics != atomics) return {};
+        if (by_atomics && (width < 4 || (join.width != 0 && join.width != width) || view->begin % width != 0))
+          return {};
+        join.atomics = atomics;
+        join.width = std::gcd(std::gcd(join.width, width), static_cast<std::int64_t>(view->begin));
+      }
     }
     const auto address = reinterpret_cast<std::uintptr_t>(use.memory->host().bytes.data());
     if (join.width == 0 || address % static_cast<std::uintptr_t>(join.width) != 0) return {};
@@ -175,16 +180,15 @@ bool Engine::join_parts(Launch& launch, const std::vector<core::Box>& parts) {
   return true;
 }
 
-// Where the facts allow it, and all that decides on places is in the host's memory. The form is built meanwhile, for
-// the next launch.
-std::optional<std::size_t> Engine::merger_of(const Launch& launch) {
-  const Way& way = launch.ways.front();
+namespace {
+
+// Whether the facts allow it, and all that decides on places is in the host's memory.
+bool can_be_merged(const Launch& launch, const Way& way) {
   const auto& merges = way.shape->merges;
-  if (!copier_) return std::nullopt;  // fake devices have no other forms
   // What nobody needs must be dropped: on what is not there it may divide by zero.
-  if (way.kernel->source().options.find("-cl-opt-disable") != std::string::npos) return std::nullopt;
+  if (way.kernel->source().options.find("-cl-opt-disable") != std::string::npos) return false;
   if (std::find(merges.begin(), merges.end(), Merge::merge_kernel) == merges.end() || !core::fits_box_form(way.grid))
-    return std::nullopt;
+    return false;
   const std::vector<int> deciding = core::sources_of_addresses(*way.kernel->facts());
   for (const Slice::Use& use : uses_of(launch)) {
     int arguments = 0;
@@ -195,23 +199,37 @@ std::optional<std::size_t> Engine::merger_of(const Launch& launch) {
       ++arguments;
       decides |= std::find(deciding.begin(), deciding.end(), static_cast<int>(i)) != deciding.end();
     }
-    if (!use.touch.written.empty() && arguments > 1) return std::nullopt;
+    if (!use.touch.written.empty() && arguments > 1) return false;
     // What is also read must not change before all have begun with it.
-    if (use.touch.in_place()) return std::nullopt;
+    if (use.touch.in_place()) return false;
     use.memory->settle();
     if (decides && (!use.memory->fresh(host_memory).covers(use.touch.read) ||
                     !use.memory->pending(host_memory, use.touch.read).empty()))
-      return std::nullopt;
+      return false;
   }
-  std::optional<std::size_t> out;
-  for (std::size_t m = 0; m < members_.size() && !out; ++m) {
-    const bool here = members_[m].device->info().space == host_memory && !members_[m].aside && !launch.excluded[m];
-    if (!here || way.kernel->built[m].state != Built::State::ready || !begin_form(way.kernel, m, "merge")) continue;
-    const RareForm& form = way.kernel->built[m].merging;
-    const std::int64_t group = way.grid.local[0] * way.grid.local[1] * way.grid.local[2];
-    if (form.state == RareForm::State::ready && group <= form.kernel->limits().group) out = m;
+  return true;
+}
+
+}  // namespace
+
+// The forms are built meanwhile, for the next launch; a device may take any variant.
+std::optional<std::size_t> Engine::merger_of(const Launch& launch) {
+  if (!copier_) return std::nullopt;  // fake devices have no other forms
+  for (const Way& way : launch.ways) {
+    if (!can_be_merged(launch, way)) return std::nullopt;
   }
-  return out;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (members_[m].device->info().space != host_memory || members_[m].aside || launch.excluded[m]) continue;
+    bool ready = true;
+    for (const Way& way : launch.ways) {
+      const RareForm& form = way.kernel->built[m].merging;
+      const std::int64_t group = way.grid.local[0] * way.grid.local[1] * way.grid.local[2];
+      ready &= way.kernel->built[m].state == Built::State::ready && begin_form(way.kernel, m, "merge") &&
+               form.state == RareForm::State::ready && group <= form.kernel->limits().group;
+    }
+    if (ready) return m;
+  }
+  return std::nullopt;
 }
 
 namespace {

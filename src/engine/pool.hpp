@@ -51,6 +51,8 @@ struct Choice {
   // What a launch in one piece took by the winner, so that it can be seen what dividing costs: units wait for the last
   // group of each region, and a region may not fill a device.
   core::Nanoseconds undivided{0};
+
+  bool known() const { return selection.winner || selection.believed; }  // which one is best
 };
 
 struct Pool {

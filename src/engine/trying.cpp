@@ -110,9 +110,7 @@ decide::Next Engine::parts_to_try(Launch& launch) {
   if (launch.ways.size() == 1) return out;
   // Variants: not before the primary knows its best one; and while parts are tried, nobody finds out anything else.
   choose(launch);
-  const auto knows = [](const Choice* choice) {
-    return choice && (choice->selection.winner || choice->selection.believed);
-  };
+  const auto knows = [](const Choice* choice) { return choice && choice->known(); };
   if (!knows(launch.choices[primary_])) return {};
   for (Choice*& choice : launch.choices) choice = out.settled || knows(choice) ? choice : nullptr;
   // All on the primary need not be told, and then it may have regions.

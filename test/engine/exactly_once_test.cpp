@@ -75,7 +75,8 @@ void run_on_fakes(bool faults) {
   constexpr std::int64_t many = count / 360;
   const auto met = [](const Counts& counts) {
     return counts.windows > 1000 && counts.repeats > 10 && counts.divided > many && counts.apart > many / 5 &&
-           counts.prepared > many && counts.shared > 100 && counts.told > 500 && counts.joined > many;
+           counts.prepared > many && counts.shared > 100 && counts.told > 500 && counts.joined > many &&
+           counts.various > many / 5;
   };
   const Counts counts = run_programs(count, run_one, met);
   EXPECT_TRUE(faults || counts.failed == 0);

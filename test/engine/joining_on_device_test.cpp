@@ -333,6 +333,81 @@ TEST_F(JoiningOnDevice, DoesNotCutSums) {
   expect(xs, x, "sums");
 }
 
+// Each device takes one of several variants, which may write by other facts, and in other parts.
+TEST_F(JoiningOnDevice, JoinsVariants) {
+  struct Pairs {
+    const char* name;
+    const char* body;  // as above, for elements `from` to `to`
+    std::size_t kernel;
+    bool merges;
+  };
+  const auto kernel_named = [](const std::string& name) {
+    return static_cast<std::size_t>(
+        std::find_if(kernels.begin(), kernels.end(), [&](const Joined& one) { return one.name == name; }) -
+        kernels.begin());
+  };
+  for (const Pairs& pairs :
+       {Pairs{"scatter", "out[at[i]] = in[i];", kernel_named("scatter"), true},
+        Pairs{"some", "out[i] = in[i] & 1 ? in[i] : out[i];", kernel_named("some"),
+              false},  // exactly what it may write
+        Pairs{"count", "atomic_add(&out[in[i] % 61], at[i] - 1); atomic_inc(&out[in[i] % 61]);", kernel_named("count"),
+              false},
+        Pairs{"two", "if (in[i] & 2) more[at[i]] = in[i]; out[i] = ~in[i];", kernel_named("two"), true}}) {
+    const Joined& one = kernels[pairs.kernel];
+    const std::string wide = fmt::format(
+        "kernel void wide(global const uint* in, global const uint* at, global uint* out, global uint* more, uint n) "
+        "{{ for (size_t i = 4 * get_global_id(0); i < 4 * get_global_id(0) + 4; ++i) {{ {} }} }}",
+        pairs.body);
+    const auto pool =
+        device::must(engine_->make_pool(one.name, {{"one", {one.name, source_of(one), ""}, {64, 1, 1}, {{64, 1, 1}}},
+                                                   {"wide", {"wide", wide, ""}, {32, 1, 1}, {{128, 1, 1}}}}));
+    const auto built = [&] {
+      for (const Variant& variant : pool->variants) {
+        while (!engine_->is_built(*variant.kernel)) std::this_thread::yield();
+      }
+    };
+    built();
+    int merged = 0;
+    std::set<std::string> took;
+    for (int round = 0; round < 12; ++round) {
+      const std::size_t n = round % 3 == 2 ? std::size_t{1} << 16 : 256 * (1 + random_() % 40);
+      Array in = random_array(n), at = permutation(n), out = random_array(n), more = random_array(n);
+      const auto outs = memory_of(out), mores = memory_of(more);
+      Request request{.kernel = pool->variants[0].kernel, .pool = pool, .items = {static_cast<std::int64_t>(n), 1, 1}};
+      for (const auto& memory : {memory_of(in), memory_of(at), outs, mores})
+        request.arguments.emplace_back(View{memory, 0, 4 * n});
+      request.arguments.push_back(std::get<device::Scalar>(device::scalar(static_cast<std::uint32_t>(n))));
+      for (int launches = 0; launches < 4; ++launches) {
+        // Alone, a device finds out which one is best there.
+        const bool alone = random_() % 3 == 0;
+        request.wishes.parts = {static_cast<double>(random_() % 4 + 1),
+                                alone ? 0 : 1.0 + static_cast<double>(random_() % 4)};
+        static constexpr Profiling ways[] = {Profiling::once, Profiling::once, Profiling::always, Profiling::never};
+        request.wishes.profiling = ways[random_() % 4];
+        request.wishes.initial = random_() % 2 ? "wide" : "";
+        const auto launch = engine_->submit(request);
+        const auto status = engine_->wait(launch);
+        ASSERT_TRUE(status) << one.name << ": " << status.failure().what;
+        const Report report = engine_->report(*launch);
+        bool joined = false;
+        for (const std::string& note : report.notes) {
+          joined |= note.find("joined") != note.npos;
+          merged += note.find("computing again") != note.npos;
+        }
+        EXPECT_EQ(joined, !alone) << one.name;
+        for (const SliceReport& slice : report.slices) took.insert(slice.device + " " + slice.variant);
+        for (std::size_t i = 0; i < n; ++i) one.plainly(i, in, at, out, more);
+        if (random_() % 2) expect(outs, out, one.name);
+      }
+      expect(outs, out, one.name);
+      expect(mores, more, one.name);
+      built();
+    }
+    EXPECT_EQ(merged > 0, pairs.merges) << one.name;
+    EXPECT_EQ(took.size(), 4u) << one.name;  // both variants on both devices
+  }
+}
+
 // Without being told, whoever gains by it takes part; results are right meanwhile.
 TEST_F(JoiningOnDevice, IsTriedWhereItMayGain) {
   const auto kernel = device::must(engine_->make_kernel(

@@ -29,12 +29,13 @@ struct Counts {
   std::int64_t settled = 0;   // launches in parts as before
   std::int64_t told = 0;      // and as the program said
   std::int64_t joined = 0;    // launches in different memories that joined what they had changed
+  std::int64_t various = 0;   // and those of them whose devices chose among variants
 
   Counts& operator+=(const Counts& other) {
     launches += other.launches, failed += other.failed, retries += other.retries, slices += other.slices,
         windows += other.windows, repeats += other.repeats, divided += other.divided, apart += other.apart,
         prepared += other.prepared, shared += other.shared, settled += other.settled, told += other.told,
-        joined += other.joined;
+        joined += other.joined, various += other.various;
     return *this;
   }
 };
@@ -257,6 +258,7 @@ class Program {
       counts.shared += devices.size() > 1 && !launch->request.wishes.spread;
       (launch->request.wishes.parts.empty() ? counts.settled : counts.told) += !launch->own.empty();
       counts.joined += !launch->joins.empty();
+      counts.various += !launch->joins.empty() && launch->ways.size() > 1;
       if (status) {
         // Exactly once, by what the engine itself says.
         core::BoxSet done;
@@ -394,9 +396,11 @@ inline Counts run_programs(std::uint64_t count, const std::function<std::string(
   core::set_trace_sink(nullptr);
   fmt::print(
       "{} programs, {} launches in {} slices, {} with windows, {} slices ran again, {} launches failed, {} repeated "
-      "parts, {} divided, {} apart, {} slices on prepared inputs, {} shared, {} settled, {} told, {} joined\n",
+      "parts, {} divided, {} apart, {} slices on prepared inputs, {} shared, {} settled, {} told, {} joined, {} of "
+      "them "
+      "with variants\n",
       i, all.launches, all.slices, all.windows, all.retries, all.failed, all.repeats, all.divided, all.apart,
-      all.prepared, all.shared, all.settled, all.told, all.joined);
+      all.prepared, all.shared, all.settled, all.told, all.joined, all.various);
   EXPECT_TRUE(!met || limit == count || met(all));
   EXPECT_TRUE(count <= 1000 || all.failed * 4 < all.launches);  // most faults can be lived with
   return all;
