@@ -190,8 +190,8 @@ std::vector<Row> planning(Context& context) {
   state.remaining = core::BoxSet(state.space);
   for (int m = 0; m < 4; ++m) {
     decide::Member& member = state.members.emplace_back();
-    member.ready = member.known = member.reachable = true;
-    member.worker.space = m, member.worker.compute = predict::line(1e9 * (m + 1), 0.05), member.worker.tasks = 16;
+    member.ready = member.known = true;
+    member.worker.compute = predict::line(1e9 * (m + 1), 0.05), member.worker.tasks = 16;
     member.queued = {0, 0, 0};
   }
   std::size_t actions = 0;

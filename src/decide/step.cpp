@@ -7,10 +7,6 @@
 
 namespace heddle::decide {
 
-bool together(const Member& a, const Member& b) {
-  return a.worker.space == b.worker.space || (a.reachable && b.reachable);
-}
-
 namespace {
 
 // Of a launch: where variants are looked at, and whatever is computed while they are compared lies beside it, so that
@@ -36,7 +32,7 @@ std::optional<std::size_t> one_of(const State& s) {
   for (std::size_t m = 0; m < s.members.size(); ++m) {
     const Member& member = s.members[m];
     const Member& now = s.members[*out];
-    if (!may(m) || !member.known || !together(now, member) || now.worker.compute.error > 0.2) continue;
+    if (!may(m) || !member.known || now.worker.space != member.worker.space || now.worker.compute.error > 0.2) continue;
     const double sure = alone(s, member) * (1 + 2 * member.worker.compute.error);
     if (sure < least) out = m, least = sure;
   }
@@ -88,7 +84,6 @@ std::size_t variant_of(const State& s, const Member& member) {
 struct Share {
   std::size_t member = 0;
   double part = 0;
-  bool look = false;  // once, a little, to see how fast it is
 };
 
 // A launch that cannot be cut: all of it at once; rivals take turns, a launch each.
@@ -197,8 +192,7 @@ bool begun_by_several(const State& s) {
                        [&](const Member& member) { return member.given > s.space.volume() / 512; }) > 1;
 }
 
-// Who takes part, with its share of the points. Those of whom nothing is known count as the average of the others in
-// their memory; elsewhere they get a look at the launch.
+// Who takes part, with its share of the points: those in one memory, as copies are for the caller to try.
 std::vector<Share> shares(const State& s) {
   std::vector<Share> out;
   for (std::size_t m = 0; s.settled && m < s.members.size(); ++m) {
@@ -211,46 +205,31 @@ std::vector<Share> shares(const State& s) {
   const Member& first = s.members[*lead];
   for (std::size_t m = 0; m < s.members.size(); ++m) {
     const Member& member = s.members[m];
-    const bool beside = member.worker.space == first.worker.space;
-    if (!member.ready || (!beside && (s.one_space || !(s.spread || together(first, member))))) continue;
-    if (beside || s.spread || member.known)
+    if (member.ready && (member.worker.space == first.worker.space || (s.spread && !s.one_space)))
       out.push_back({m, 1});
-    else if (first.known && member.given == 0 && 4 * first.least < s.space.volume())
-      out.insert(out.begin(), {m, 0, true});  // before the others take all there is
   }
-  const auto joins = [&](const Share& share) { return share.part > 0; };
+  if (out.size() <= 1) return out;
   const auto knows = [&](const Share& share) { return s.members[share.member].known; };
-  const auto joining = std::count_if(out.begin(), out.end(), joins);
-  if (joining <= 1) return out;
-  Job job{s.space.volume(), 1, {}, begun_by_several(s)};
-  for (const Share& share : out) {
-    if (joins(share) && knows(share)) job.workers.push_back(s.members[share.member].worker);
-  }
-  if (job.workers.empty()) {  // nobody is known: all alike
-    for (Share& share : out) share.part = joins(share) ? 1.0 / static_cast<double>(joining) : 0;
+  // Who is not known is taken for the mean of those who are; where nobody is, all are alike.
+  const auto known = std::count_if(out.begin(), out.end(), knows);
+  if (known == 0) {
+    for (Share& share : out) share.part = 1.0 / static_cast<double>(out.size());
     return out;
   }
-  // Who is not known is taken for the mean of those who are.
+  Job job{s.space.volume(), 1, {}, begun_by_several(s)};
   predict::Curve mean;
-  for (const Worker& worker : job.workers)
-    mean.slope += worker.compute(static_cast<double>(job.points)) / static_cast<double>(job.points) /
-                  static_cast<double>(job.workers.size());
-  std::size_t at = 0;
   for (const Share& share : out) {
-    if (!joins(share)) continue;
-    if (!knows(share)) {
-      Worker worker = s.members[share.member].worker;
-      worker.compute = mean;
-      job.workers.insert(job.workers.begin() + static_cast<std::ptrdiff_t>(at), worker);
-    }
-    ++at;
+    const Worker& worker = job.workers.emplace_back(s.members[share.member].worker);
+    const auto all = static_cast<double>(job.points);
+    if (knows(share)) mean.slope += worker.compute(all) / all / static_cast<double>(known);
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!knows(out[i])) job.workers[i].compute = mean;
   }
   const Shares points = s.spread ? in_proportion(job) : split(job);
-  at = 0;
-  for (Share& share : out) {
-    if (joins(share)) share.part = static_cast<double>(points.points[at++]) / static_cast<double>(job.points);
-  }
-  std::erase_if(out, [](const Share& share) { return share.part == 0 && !share.look; });
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i].part = static_cast<double>(points.points[i]) / static_cast<double>(job.points);
+  std::erase_if(out, [](const Share& share) { return share.part == 0; });
   return out;
 }
 
@@ -268,10 +247,9 @@ double safe_part(const State& s, const Share& share) {
 // is free, in parts that shrink, so that all end together whatever was expected.
 std::int64_t task_of(const State& s, const Share& share, std::int64_t remaining) {
   const Member& member = s.members[share.member];
-  const double part = static_cast<double>(s.space.volume()) * (share.look ? 1 : share.part);
+  const double part = static_cast<double>(s.space.volume()) * share.part;
   const auto most =
       static_cast<std::int64_t>(std::ceil(part / member.worker.tasks));  // whatever is wanted: more may find no room
-  if (share.look) return std::min(most, std::max(member.least, s.space.volume() / 1024));
   const double safe = safe_part(s, share), left = safe - static_cast<double>(member.given);
   if (!member.known) return std::min(most, static_cast<std::int64_t>(std::ceil(safe)));
   // A part that waits in a queue is given away: at first that is one of the safe ones.
@@ -289,7 +267,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
   std::vector<Action> out;
   State now = s;
   const bool begun = begun_by_several(s);
-  const auto sharing = std::count_if(shares.begin(), shares.end(), [](const Share& share) { return !share.look; });
+  const std::size_t sharing = shares.size();
   // What belongs to nobody.
   for (const Member& member : s.members) {
     for (const core::Box& box : s.settled&& member.ready ? member.own.boxes() : std::vector<core::Box>{})
@@ -303,7 +281,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
     int least = slices_per_queue;
     for (const Share& share : shares) {
       Member& member = now.members[share.member];
-      if ((share.look && member.given > 0) || left_for(member).empty()) continue;
+      if (left_for(member).empty()) continue;
       // Of what is for whoever is free, nobody takes more than it can work on at once.
       const auto busy = static_cast<std::size_t>(std::accumulate(member.queued.begin(), member.queued.end(), 0));
       const bool tail =
@@ -321,7 +299,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
     std::int64_t points = (s.space.volume() + tasks - 1) / tasks;
     if (s.settled)
       points = (member.given + left.volume() + tasks - 1) / tasks;
-    else if (sharing > 1 || next->look || begun)
+    else if (sharing > 1 || begun)
       points = task_of(now, *next, left.volume());
     if (member.selection && !member.selection->winner && goes_on(s, member))
       points = std::min(points, part_between(s, *member.selection));
@@ -343,8 +321,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
     ++member.queued[queue];
     member.given += box->volume();
     out.push_back({next->member, queue, *box,
-                   next->look    ? "to see how fast it is"
-                   : s.settled   ? "its part, as last time"
+                   s.settled     ? "its part, as last time"
                    : sharing > 1 ? "share of several devices"
                                  : "task of its device",
                    variant, std::nullopt});

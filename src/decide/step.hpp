@@ -25,7 +25,6 @@ struct Member {
   bool ready = false;                    // has built the kernel, and was not set aside
   Worker worker;                         // what it needs for so many points
   bool known = false;                    // something is known of how fast it computes
-  bool reachable = false;                // and of how fast bytes come to its memory, and back
   std::vector<int> queued;               // slices on the way, per queue
   std::vector<bool> can;                 // per variant: it has built it; empty: all
   const Selection* selection = nullptr;  // of variants; none: the base is the only one
@@ -34,9 +33,6 @@ struct Member {
   core::BoxSet own;                      // with `settled`: what is left of its part
   std::int64_t least = 1;                // points of a part that is worth starting by itself
 };
-
-// Whether it is known what it costs that both work on one launch.
-bool together(const Member& a, const Member& b);
 
 struct State {
   std::uint64_t launch = 0;  // its number

@@ -92,7 +92,6 @@ Engine::Engine(std::vector<device::Device*> devices, Options options)
       }
       member.lanes.push_back({std::move(*queue)});
     }
-    if (members_.size() <= options_.links.size()) member.link = options_.links[members_.size() - 1];
     if (device->info().space == host_memory) continue;
     all_on_host_ = false;
     if (one)
@@ -358,7 +357,6 @@ void Engine::bind(Launch& launch) {
   launch.windowed.resize(members_.size());
   launch.seen.resize(members_.size());
   launch.given.resize(members_.size());
-  launch.copies.resize(members_.size());
   launch.ready.resize(members_.size());
   std::vector<std::vector<std::byte>> scalars(request.arguments.size());
   std::vector<Bytes> sizes(request.arguments.size());

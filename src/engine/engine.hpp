@@ -20,11 +20,6 @@ class Store;
 
 namespace heddle::engine {
 
-// Bytes per second between a device's own memory and the host's; 0: not known.
-struct Link {
-  double in = 0, out = 0;
-};
-
 struct Options {
   // Facts of a source, and the forms that are named. Empty: nothing is known of any kernel, and all run whole.
   std::function<core::Result<kernel::Analysis>(const kernel::Source&, const std::vector<std::string>& forms)> analyse;
@@ -36,7 +31,6 @@ struct Options {
   Nanoseconds hang_limit = std::chrono::seconds(10), patience = std::chrono::hours(1);
   Nanoseconds shortest_probe = std::chrono::microseconds(200);  // of a variant: less is mostly the cost of a launch
   Nanoseconds shortest_slice = std::chrono::microseconds(500);  // of those that end a launch on several devices
-  std::vector<Link> links;                                      // per device; a device without takes part where all do
   profile::Store* store = nullptr;        // what earlier runs found out about variants, and what this one does
   Bytes memory_limit = 0;                 // of a device's own memory; 0: all that it has
   Bytes locked_limit = Bytes{256} << 20;  // of page-locked memory per device, for copies of ordinary memory
@@ -103,7 +97,6 @@ class Engine {
       Nanoseconds last_end{0};
     };
     std::vector<Lane> lanes;
-    Link link;
     std::unique_ptr<device::Queue> timed;      // for probes, where lanes are not
     std::unique_ptr<device::Queue> gathering;  // of a device with memory of its own: nothing waits behind slices
     std::unique_ptr<device::Queue> bringing;   // the same in the other direction
@@ -266,10 +259,7 @@ class Engine {
   Pace& pace_of(const Way& way, std::size_t member) const;
   void learn_paces(const Launch& launch) const;
   void recall_paces(const Launch& launch) const;
-  bool linked(std::size_t member) const;  // it is known how fast bytes come to its memory and back
-  Launch::Copies copies_of(const Launch& launch, std::size_t member) const;
   void describe(const Launch& launch, std::size_t member, decide::Member& to) const;
-  bool wants_time(const Slice& slice) const;
   void note_pace(const Slice& slice, Nanoseconds wall);
   bool undecided(const Launch& launch, const decide::State& state, std::size_t lead) const;
   std::int64_t step_of(const Launch& launch) const;

@@ -130,7 +130,6 @@ struct Slice {
   bool repeat = false;                 // its result is there already
   std::shared_ptr<const Aside> apart;  // and that it computes is thrown away: the memories that it works on instead
   bool first = false;                  // in its form: the driver may compile
-  bool timed = false;                  // by its device
   struct Use {
     std::shared_ptr<Memory> memory;
     Touch touch;      // in bytes of the memory
@@ -225,22 +224,18 @@ class Launch {
     std::size_t member, way;
     predict::Observation what;
   };
-  struct Copies {
-    double first = 0, in = 0, back = 0;  // bytes for any part; and for each point of it, there and back
-  };
   std::vector<Seen> seen;
-  std::vector<Observed> observed;                     // for later launches
-  std::vector<std::int64_t> given;                    // points
-  mutable std::vector<std::optional<Copies>> copies;  // looked at once
-  std::vector<core::BoxSet> own;                      // parts as in launches before; none: it is not settled
-  std::vector<Nanoseconds> ready;                     // when the last slice of each was
-  std::string undivided;                              // why it must run in one piece; empty: it need not
-  int axis = 0;                                       // along which to cut
-  int tasks = 0;            // slices into which each device's share is cut; 0: not decided yet
-  bool crowded = false;     // some device has too little room for fewer
-  decide::Parts tried;      // parts by what launches before have shown; empty: not so
-  bool settled = false;     // and those that are best
-  bool undisturbed = true;  // no other launch was there when it came
+  std::vector<Observed> observed;   // for later launches
+  std::vector<std::int64_t> given;  // points
+  std::vector<core::BoxSet> own;    // parts as in launches before; none: it is not settled
+  std::vector<Nanoseconds> ready;   // when the last slice of each was
+  std::string undivided;            // why it must run in one piece; empty: it need not
+  int axis = 0;                     // along which to cut
+  int tasks = 0;                    // slices into which each device's share is cut; 0: not decided yet
+  bool crowded = false;             // some device has too little room for fewer
+  decide::Parts tried;              // parts by what launches before have shown; empty: not so
+  bool settled = false;             // and those that are best
+  bool undisturbed = true;          // no other launch was there when it came
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;
   bool one_space = false;

@@ -1,4 +1,4 @@
-// What is known of each device that could take part in a launch: how long it computes, and what copies it needs.
+// What is known of each device that could take part in a launch: how long it computes, and which part it had before.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,38 +12,6 @@
 namespace heddle::engine {
 
 using device::host_memory;
-
-// Bytes that a device would need for parts of a launch, and bring back: however little it gets, and a point more. The
-// host's memory is where results are wanted.
-Launch::Copies Engine::copies_of(const Launch& launch, std::size_t m) const {
-  Launch::Copies out;
-  const Way& way = launch.ways.front();
-  const int space = members_[m].device->info().space;
-  if (!way.shape) return out;
-  const auto lacks = [&](const std::vector<Touch>& touches) {
-    std::pair<double, double> bytes{0, 0};
-    for (const Slice::Use& use : uses_of(launch.arguments_of(way), touches)) {
-      bytes.first += static_cast<double>(core::subtract(use.touch.needed(), use.memory->fresh(space)).size());
-      if (use.memory->host_reads && space != host_memory) bytes.second += static_cast<double>(use.touch.written.size());
-    }
-    return bytes;
-  };
-  const auto points = static_cast<double>(launch.space.volume());
-  const auto [in, back] = lacks(way.preparation ? way.whole : launch.whole);
-  out.back = back / points;
-  out.in = in / points;
-  if (!launch.undivided.empty()) return out;
-  // What half of it needs tells which bytes all parts do.
-  core::Box half = launch.space;
-  const auto axis = static_cast<std::size_t>(launch.axis);
-  half.end[axis] = half.begin[axis] + std::max<std::int64_t>(1, half.extent(launch.axis) / 2);
-  const double part = static_cast<double>(half.volume()) / points;
-  if (part >= 1) return out;
-  const double of_half = lacks(way.kernel->touches(*way.shape, way.groups(half))).first;
-  out.first = std::clamp((of_half - part * in) / (1 - part), 0.0, in);
-  out.in = (in - out.first) / points;
-  return out;
-}
 
 // Equal parts of one device are as fast as each other.
 Pace& Engine::pace_of(const Way& way, std::size_t m) const {
@@ -102,15 +70,12 @@ void Engine::recall_paces(const Launch& launch) const {
   }
 }
 
-bool Engine::linked(std::size_t m) const { return members_[m].link.in > 0 && members_[m].link.out > 0; }
-
 void Engine::describe(const Launch& launch, std::size_t m, decide::Member& to) const {
   decide::Worker& worker = to.worker;
   worker.space = members_[m].device->info().space;
   // Where no bytes move, there is nothing to overlap.
   const bool moves = worker.space != host_memory || launch.request.wishes.tasks > 0 || launch.crowded;
   worker.tasks = moves ? std::max(1, launch.tasks) : 1;
-  to.reachable = !launch.windowed[m] && (worker.space == host_memory || linked(m));
   if (members_.size() == 1) return;  // nobody to share with
 
   // By the variant that is best there.
@@ -130,27 +95,9 @@ void Engine::describe(const Launch& launch, std::size_t m, decide::Member& to) c
   if (to.known && uniform && seen.expected > 0) worker.compute *= seen.seconds / seen.expected;
   if (!to.known && seen.seconds > 0) worker.compute = predict::line(seen.points / seen.seconds, 0.3), to.known = true;
   to.given = launch.given[m];
-  if (!all_on_host_ && to.reachable) {
-    if (!launch.copies[m]) launch.copies[m] = copies_of(launch, m);
-    Link link = members_[m].link;
-    // What the host lacks comes from a device, perhaps the one that is slowest at that.
-    for (std::size_t o = 0; worker.space == host_memory && o < members_.size(); ++o) {
-      if (linked(o)) link.in = link.in == 0 ? members_[o].link.out : std::min(link.in, members_[o].link.out);
-    }
-    const Launch::Copies& copies = *launch.copies[m];
-    if (link.in > 0) worker.first = copies.first / link.in, worker.in = copies.in / link.in;
-    if (link.out > 0) worker.out = copies.back / link.out;
-  }
   if (!to.known) return;
   const double alone = decide::duration({launch.space.volume(), 1, {worker}}, {launch.space.volume()});
   to.least = static_cast<std::int64_t>(volume * std::min(1.0, core::seconds(options_.shortest_slice) / alone)) + 1;
-}
-
-// Whether the device's own clock is wanted for it, which costs a little: at first, and now and then.
-bool Engine::wants_time(const Slice& slice) const {
-  return members_.size() > 1 && linked(slice.member) && !slice.windowed &&
-         members_[slice.member].device->info().space != host_memory &&
-         (pace_of(slice.launch->ways[slice.way], slice.member).count() < 8 || slices_started_ % 16 == 0);
 }
 
 // What a slice that has ended tells of its device: at once for this launch, for others when it is over.
@@ -169,7 +116,7 @@ void Engine::note_pace(const Slice& slice, Nanoseconds wall) {
   // how late the end was noticed.
   const Member& member = members_[slice.member];
   const bool on_host = member.device->info().space == host_memory;
-  if (!on_host && !((slice.timed || slice.probe) && member.timed)) return;
+  if (!on_host && !(slice.probe && member.timed)) return;
   auto times = slice.events.back()->times();
   double seconds = times ? core::seconds(times->duration()) : 0;
   if (seconds <= 0 && on_host) seconds = core::seconds(wall);
@@ -187,7 +134,7 @@ bool Engine::undecided(const Launch& launch, const decide::State& state, std::si
   if (first.known && 4 * first.least >= launch.space.volume()) return false;  // whoever it is, it is short
   bool others = false, unknown = false;
   for (const decide::Member& m : state.members) {
-    if (!m.ready || !decide::together(first, m)) continue;
+    if (!m.ready || m.worker.space != first.worker.space) continue;
     others |= &m != &first, unknown |= !m.known;
   }
   return others && unknown;

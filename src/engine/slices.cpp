@@ -253,7 +253,7 @@ core::Status Engine::launch(Slice& slice) {
 
 device::Queue& Engine::queue_of(const Slice& slice) {
   Member& member = members_[slice.member];
-  return (slice.probe || slice.timed) && member.timed ? *member.timed : *member.lanes[slice.queue].queue;
+  return slice.probe && member.timed ? *member.timed : *member.lanes[slice.queue].queue;
 }
 
 void Engine::watch(const std::shared_ptr<Slice>& slice) {

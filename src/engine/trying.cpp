@@ -26,9 +26,7 @@ std::string name_of(const device::Info& info) {
 bool Engine::tries_parts(const Launch& launch) const {
   const Wishes& wishes = launch.request.wishes;
   return members_.size() > 1 && !all_on_host_ && launch.undivided.empty() && wishes.parts.empty() && !wishes.spread &&
-         wishes.tasks == 0 && wishes.profiling == Profiling::once &&
-         std::none_of(members_.begin(), members_.end(), [](const Member& member) { return member.link.in > 0; }) &&
-         (!launch.one_space || can_be_joined(launch));
+         wishes.tasks == 0 && wishes.profiling == Profiling::once && (!launch.one_space || can_be_joined(launch));
 }
 
 // Under which the store knows what a launch in these parts took: the kernel, all devices, and all that makes its shape.

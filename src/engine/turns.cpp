@@ -142,8 +142,6 @@ std::vector<decide::Action> Engine::next(Launch& launch) {
   const bool one = actions.size() == 1 && actions[0].box == launch.space &&
                    std::find(launch.excluded.begin(), launch.excluded.end(), true) == launch.excluded.end();
   if (!fresh || !one || actions[0].probe || undecided(launch, state, actions[0].member)) return actions;
-  // Another than the primary was chosen for where its bytes are, which may change.
-  if (actions[0].member != primary_ && !all_on_host_ && linked(primary_)) return actions;
   Choice* choice = launch.choices[actions[0].member];
   if (!choice || (choice->selection.winner && !launch.divided_later))
     plan = Plan{.member = actions[0].member,
@@ -311,7 +309,6 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
     decide::begin(slice->choice->selection, *action.probe, action.box, launch->number);
   }
   if (!slice->repeat) launch->given[action.member] += action.box.volume();
-  slice->timed = wants_time(*slice);
   launch->in_flight.push_back(slice);
   ++members_[action.member].lanes[action.queue].queued;
   if (core::TraceSink* sink = core::trace()) {
