@@ -23,15 +23,24 @@ std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points,
   return (std::max({points, one, look ? 0 : s.rivals[rival].wave}) + one - 1) / one * one;
 }
 
+// Of two samples the lesser where one that was disturbed must not decide.
+std::optional<double> cost_in(const Selection& s, const Rival& rival) {
+  if (s.longer && rival.samples.size() == 2) return std::min(rival.samples[0], rival.samples[1]);
+  return cost_of(rival);
+}
+
 // Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing.
 std::size_t enough(const Selection& s, const Rival& rival) {
   if (same_parts(s) && !s.whole) return 2;
-  const auto mine = cost_of(rival), best = cost_of(s.rivals[best_of(s)]);
-  return mine && best && *mine <= close * *best ? 9 : 5;
+  const auto mine = cost_in(s, rival), best = cost_in(s, s.rivals[best_of(s)]);
+  const bool near = mine && best && *mine <= close * *best;
+  return s.longer ? (near ? 3 : 2) : near ? 9 : 5;
 }
 
 // One probe of every rival takes about this share of a launch, if they are all alike.
 constexpr double share_of_probes = 0.02;
+// And of a launch whose parts are alike two probes of each, together.
+constexpr double share_apart = 0.125;
 // Launches that take less than so many probes are not worth to be shared.
 constexpr double shortest_launch = 50;
 // And where parts tell nothing, only those that take less than so many are given to somebody unseen.
@@ -47,14 +56,46 @@ std::size_t lead_of(const Selection& s) {
   return first == s.rivals.end() ? 0 : static_cast<std::size_t>(first - s.rivals.begin());
 }
 
-// Whether all took the same in all regions: then more samples cost nothing, as nobody need compute again what another
-// has.
+// Whether those who have computed parts of two regions took the same for both, all in all, and one of them is good:
+// then nobody need compute again what another has. The others will show it in parts of their own.
 bool regions_are_alike(const Selection& s) {
-  return std::all_of(s.rivals.begin(), s.rivals.end(), [](const Rival& rival) {
-    if (!runs(rival)) return true;
-    const auto [least, most] = std::minmax_element(rival.samples.begin(), rival.samples.end());
-    return rival.samples.size() >= 2 && *most <= worse * *least;
-  });
+  double best = std::numeric_limits<double>::infinity(), first = 0, second = 0;
+  for (const Rival& rival : s.rivals) {
+    if (!runs(rival)) continue;
+    if (rival.samples.empty()) return false;
+    best = std::min(best, rival.samples.front());
+  }
+  bool good = false;
+  for (const Rival& rival : s.rivals) {
+    if (!runs(rival) || rival.samples.size() < 2) continue;
+    good |= rival.samples.front() <= worse * best;
+    first += rival.samples.front(), second += rival.samples.back();
+  }
+  return good && second <= worse * first && first <= worse * second;
+}
+
+// From now on each computes parts of its own: longer ones, as they cost nothing but what it is slower than the best.
+// What was seen of short ones, some of which another had just computed, does not count any more.
+void part(Selection& s) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Rival& rival : s.rivals) {
+    if (runs(rival)) best = std::min(best, rival.samples.front());
+  }
+  std::int64_t left = 0;
+  for (Rival& rival : s.rivals) {
+    rival.out |= runs(rival) && rival.samples.front() > far_off * best;
+    left += runs(rival);
+  }
+  if (left == 1) {
+    s.winner = lead_of(s);
+    return;
+  }
+  for (Rival& rival : s.rivals) {
+    if (runs(rival)) rival.samples.clear(), rival.places.clear();
+  }
+  const auto longer = static_cast<std::int64_t>(share_apart * static_cast<double>(s.points)) / (2 * left);
+  s.alike = true, s.longer = longer > s.length;
+  s.length = std::max(s.length, longer);
 }
 
 // Parts take rather more than launches than less.
@@ -83,28 +124,25 @@ void leave_out_doubtful(Selection& s, const Rival& rival) {
 }
 
 void decide_if_clear(Selection& s) {
+  if (same_parts(s) && !s.whole && s.looked && regions_are_alike(s)) return part(s);
   // Samples of the same part belong together.
   const std::size_t samples = s.rivals[lead_of(s)].samples.size();
   const auto alike = [&](const Rival& rival) { return !runs(rival) || rival.samples.size() == samples; };
   if (same_parts(s) && !s.whole && !std::all_of(s.rivals.begin(), s.rivals.end(), alike)) return;
   const std::size_t best = best_of(s);
-  const auto cost = cost_of(s.rivals[best]);
+  const auto cost = cost_in(s, s.rivals[best]);
   if (!cost) return;
   bool open = false;
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
     Rival& rival = s.rivals[r];
     if (!runs(rival)) continue;
-    const auto mine = cost_of(rival);
-    const double at_once = same_parts(s) && !s.whole ? far_off_elsewhere : far_off;
+    const auto mine = cost_in(s, rival);
+    const double at_once = (same_parts(s) && !s.whole) || s.longer ? far_off_elsewhere : far_off;
     const double limit = rival.samples.size() >= 5 ? close : rival.samples.size() >= 2 ? worse : at_once;
     if (r != best && mine && *mine > limit * *cost) rival.out = true;
     open |= runs(rival) && rival.samples.size() < enough(s, rival);
   }
   const auto left = std::count_if(s.rivals.begin(), s.rivals.end(), runs);
-  if (s.looked && left > 1 && !open && same_parts(s) && !s.whole && regions_are_alike(s)) {
-    s.alike = true;
-    return;
-  }
   if (s.looked && (left == 1 || !open)) s.winner = best;
 }
 
@@ -246,7 +284,7 @@ std::size_t best_of(const Selection& s) {
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
-    const auto cost = cost_of(s.rivals[r]);
+    const auto cost = cost_in(s, s.rivals[r]);
     if (runs(s.rivals[r]) && cost && *cost < least) best = r, least = *cost;
   }
   return best;
@@ -415,7 +453,7 @@ void begin_again(Selection& s) {
   s.winner.reset(), s.believed.reset(), s.expected.reset();
   s.surprises = 0, s.length = 0;
   s.looked = s.whole = s.misled;
-  s.visitors.clear(), s.regions = 0, s.alike = s.piloted = s.heavy = false;
+  s.visitors.clear(), s.regions = 0, s.alike = s.longer = s.piloted = s.heavy = false;
   s.spent = 0, s.done = 0, s.since = 0;
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }

@@ -79,6 +79,7 @@ struct Selection {
   bool piloted = false;  // little of the next one took little
   bool heavy = false;    // little of this one took long: others compute what lies beside it
   bool alike = false;    // they took the same: from now on each rival computes parts of its own
+  bool longer = false;   // which are longer than those before
   // Points that others compute in the meantime: who computes a part again would else find it in the device's cache,
   // where no launch finds it. 0: all of a launch fits into that, or nothing does.
   std::int64_t between = 0;

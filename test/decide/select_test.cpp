@@ -281,17 +281,38 @@ TEST(Select, HybridComparesTheSameRegions) {
   EXPECT_EQ(run(300e-6), std::pair(std::size_t{0}, false));
   EXPECT_EQ(run(310e-6), std::pair(std::size_t{1}, true));
   EXPECT_EQ(run(20e-6), std::pair(std::size_t{1}, false));
+  EXPECT_FALSE(s.alike);
   EXPECT_EQ(run(310e-6), std::pair(std::size_t{1}, false));  // another region, another order
-  EXPECT_EQ(run(300e-6), std::pair(std::size_t{0}, true));
-  EXPECT_FALSE(s.winner);  // but regions are alike: parts of their own are as good, and nobody computes them again
-  while (const auto probe = next_probe(s, 1 << 20)) {
-    EXPECT_FALSE(probe->repeat || to_be_repeated(s, *probe));
-    begin(s, *probe, core::box_of(probe->points));
-    const double best = 300e-6 / static_cast<double>(s.length + 127 - (s.length + 127) % 128);
-    learn(s, *probe, static_cast<double>(probe->points) * best * (probe->rival == 0 ? 1 : 1.03));
-  }
-  EXPECT_EQ(s.rivals[0].samples.size(), 9u);
-  EXPECT_EQ(s.winner, 0u);
+  EXPECT_TRUE(s.alike);
+}
+
+// Whoever is good took the same in both: parts of their own are as good, and longer, and nobody computes them again.
+TEST(Select, WhereRegionsAreAlikePartsOfTheirOwnDecide) {
+  constexpr std::int64_t points = 1 << 20;
+  const auto count = [](double other, double disturbed) {
+    Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+    std::vector<int> apart(2);
+    while (const auto probe = next_probe(s, points)) {
+      Probe done = *probe;
+      if (probe->repeat) done.points = s.region.volume();
+      double cost = 1e-7 * (probe->rival == 0 ? 1 : other);
+      if (s.alike) {
+        EXPECT_FALSE(probe->repeat || to_be_repeated(s, *probe));
+        EXPECT_EQ(probe->points, points / 8 / 4);
+        if (++apart[probe->rival] == 1 && probe->rival == 0) cost *= disturbed;
+      }
+      begin(s, *probe, core::box_of(done.points));
+      learn(s, done, 5e-6 + static_cast<double>(done.points) * cost);
+    }
+    EXPECT_EQ(s.winner, other < 1 ? 1u : 0u);
+    return apart;
+  };
+  EXPECT_EQ(count(1.03, 1), (std::vector<int>{3, 3}));
+  EXPECT_EQ(count(1.08, 1), (std::vector<int>{3, 2}));
+  EXPECT_EQ(count(1.2, 1), (std::vector<int>{2, 2}));
+  EXPECT_EQ(count(0.8, 1), (std::vector<int>{2, 1}));
+  EXPECT_EQ(count(1.4, 1), (std::vector<int>{0, 0}));   // the parts that both computed are enough
+  EXPECT_EQ(count(1.08, 2), (std::vector<int>{3, 2}));  // disturbed once
 }
 
 TEST(Select, WhereRegionsDifferTwoAreEnough) {
