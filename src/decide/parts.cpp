@@ -23,6 +23,7 @@ constexpr int most_shared = 6;    // ways to share that are tried
 constexpr int most_failures = 3;  // of a member, before it is left out
 constexpr int most_restarts = 6;  // that make the next one later
 constexpr double too_slow = 4;    // times as long as a launch: a look that is not repeated
+constexpr double start = 0.3e-3;  // seconds that a part may take however little it is
 
 bool alike(const Parts& a, const Parts& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
@@ -43,7 +44,7 @@ bool is_look(const Parts& parts) {
 class Chooser {
  public:
   Chooser(const Experience& experience, const Candidates& candidates)
-      : can_(candidates.can), lead_(candidates.lead), steps_(candidates.steps) {
+      : can_(candidates.can), lead_(candidates.lead), steps_(candidates.steps), in_turn_(candidates.in_turn) {
     for (std::size_t m = 0; m < can_.size() && m < experience.failures.size(); ++m)
       can_[m] = can_[m] && (m == lead_ || experience.failures[m] < most_failures);
     if (experience.recalled && possible(experience.recalled->parts))
@@ -68,6 +69,7 @@ class Chooser {
       const bool promising = 1 / *rate < 6 * single.seconds && expected(largest, before, 1) < single.seconds;
       if (1 / *rate < 2 * single.seconds || promising) return {all_on(m, can_.size())};
     }
+    if (in_turn_) return {single.parts, true};
     if (const auto shared = next_shared()) return {*shared};
     if (const auto others = without_lead(single)) return {*others};
     const Outcome* several = best([](const Outcome& one) { return taking_part(one.parts) > 1 && !is_look(one.parts); });
@@ -161,8 +163,8 @@ class Chooser {
       double wanted = first_look;
       if (largest.part > 0) {
         wanted = std::min(8 * largest.part, largest_look);
-        const bool affordable = before.part > 0 ? expected(largest, before, wanted) < single.seconds / 2
-                                                : largest.took < single.seconds / 4;
+        const bool affordable = before.part > 0 ? expected(largest, before, wanted) < single.seconds / 2 + start
+                                                : largest.took < single.seconds / 4 + start;
         if (!affordable) wanted = largest.times < 2 && largest.took < too_slow * single.seconds ? largest.part : 0;
         if (largest.part > largest_look / 1.5) wanted = 0;
       }
@@ -221,6 +223,7 @@ class Chooser {
   std::vector<bool> can_;
   std::size_t lead_;
   std::int64_t steps_;
+  bool in_turn_;
   Parts recalled_;                        // none: nothing is
   std::vector<const Outcome*> outcomes_;  // that are still possible
 };
@@ -270,7 +273,7 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
     experience.slower = 0, ++experience.restarts;
     return;
   }
-  // While it is tried the least; then what is usual: the luckiest of many is no promise.
+  // While it is tried the least; then what is usual: the luckiest of many is no promise, and the unluckiest no threat.
   for (std::size_t m = 0; m < ready.size(); ++m)
     at->ready[m] = at->times < tries       ? std::min(at->ready[m], ready[m])
                    : seconds < at->seconds ? ready[m]
@@ -278,7 +281,7 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
   if (at->times < tries)
     at->seconds = std::min(at->seconds, seconds);
   else
-    at->seconds += 0.15 * (std::min(seconds, much_slower * at->seconds) - at->seconds);
+    at->seconds *= 1 + 0.15 * std::clamp(seconds / at->seconds - 1, -much_gain, much_gain);
   at->times = std::min(at->times + 1, tries);
 }
 

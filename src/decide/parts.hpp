@@ -48,6 +48,7 @@ struct Candidates {
   std::vector<bool> can;                       // per member: it could take part
   std::size_t lead = 0;                        // whom to begin with
   std::int64_t steps = std::int64_t{1} << 40;  // that a launch can be cut into
+  bool in_turn = false;                        // one after the other: all is for one of them
 };
 
 // The parts to try next; or that are best, where nothing is left to try.

@@ -200,6 +200,13 @@ std::vector<Share> shares(const State& s) {
     if (member.ready && !member.own.empty())
       out.push_back({m, static_cast<double>(member.own.volume()) / static_cast<double>(s.space.volume())});
   }
+  // In turn where they cannot be at work at once, whoever has little first.
+  if (s.one_space && out.size() > 1) {
+    const auto first =
+        *std::min_element(out.begin(), out.end(), [](const Share& a, const Share& b) { return a.part < b.part; });
+    const int space = s.members[first.member].worker.space;
+    std::erase_if(out, [&](const Share& share) { return s.members[share.member].worker.space != space; });
+  }
   const auto lead = one_of(s);
   if (!lead || !out.empty()) return out;
   const Member& first = s.members[*lead];

@@ -69,7 +69,7 @@ class Engine {
   std::shared_ptr<Memory> adopt(std::size_t member, std::shared_ptr<device::Buffer> buffer, HostBlock storage);
   bool is_home(const Memory& memory);                 // nobody uses it, and all of it is there, or on its way
   void wait_for_users(Memory& memory, bool readers);  // until launches that write it, or also read it, are over
-  // Launches that take less are not shared by devices with memories of their own.
+  // Launches that take less are not worth more than being given to the device that is usually the fastest.
   Nanoseconds shortest_shared() const { return 4 * options_.shortest_slice; }
   bool is_built(const Kernel& kernel);   // on all devices that it ever will be
   void changed_at_home(Memory& memory);  // by the front end, which has the turn now

@@ -235,6 +235,7 @@ class Launch {
   bool crowded = false;             // some device has too little room for fewer
   decide::Parts tried;              // parts by what launches before have shown; empty: not so
   bool settled = false;             // and those that are best
+  bool in_turn = false;             // what is tried cannot be at work at once
   bool undisturbed = true;          // no other launch was there when it came
   core::BoxSet remaining;
   std::vector<std::shared_ptr<Slice>> in_flight;

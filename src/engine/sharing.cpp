@@ -189,7 +189,7 @@ void Engine::recall_cuts(Launch& launch) {
            shape->cuts->generation == generation_ && shape->cuts->items == launch.request.items &&
            shape->cuts->spread == wishes.spread)
     boxes = shape->cuts->boxes;
-  if (launch.one_space && !join_parts(launch, boxes) && !launch.tried.empty()) boxes.clear();
+  if (launch.one_space && !launch.in_turn && !join_parts(launch, boxes) && !launch.tried.empty()) boxes.clear();
   if (boxes.empty()) launch.tried.clear();
   for (const core::Box& box : boxes) launch.own.push_back(box.empty() ? core::BoxSet() : core::BoxSet(box));
 }

@@ -10,6 +10,8 @@
 
 namespace heddle::engine {
 
+using device::host_memory;
+
 namespace {
 
 // Of a device in the store: parameters have names without dots.
@@ -26,7 +28,7 @@ std::string name_of(const device::Info& info) {
 bool Engine::tries_parts(const Launch& launch) const {
   const Wishes& wishes = launch.request.wishes;
   return members_.size() > 1 && !all_on_host_ && launch.undivided.empty() && wishes.parts.empty() && !wishes.spread &&
-         wishes.tasks == 0 && wishes.profiling == Profiling::once && (!launch.one_space || can_be_joined(launch));
+         wishes.tasks == 0 && wishes.profiling == Profiling::once;
 }
 
 // Under which the store knows what a launch in these parts took: the kernel, all devices, and all that makes its shape.
@@ -88,18 +90,29 @@ decide::Next Engine::parts_to_try(Launch& launch) {
   if (!tries_parts(launch)) return {};
   recall_parts(launch);
   if (!experience.recalled) {
-    // What is short is not worth it.
+    // What is short is not worth it; of what is longer, another may take all.
     const auto alone = decide::alone(experience, primary_);
-    if (!alone || *alone < core::seconds(shortest_shared())) return {};
+    if (!alone || *alone < core::seconds(options_.shortest_slice)) return {};
   }
-  decide::Candidates candidates{{}, primary_, steps_of(launch)};
+  // What different memories write cannot be joined: one of them does all, and looks come before it. That is not worth
+  // moving everything for.
+  launch.in_turn = launch.one_space && !can_be_joined(launch);
+  if (launch.in_turn && members_[primary_].device->info().space == host_memory) return {};
+  const auto has_all = [&](std::size_t m) {
+    const MemorySpace space = members_[m].device->info().space;
+    const auto uses = uses_of(launch);
+    return std::all_of(uses.begin(), uses.end(),
+                       [&](const Slice::Use& use) { return use.memory->fresh(space).covers(use.touch.needed()); });
+  };
+  decide::Candidates candidates{{}, primary_, steps_of(launch), launch.in_turn};
   const std::int64_t group = way.grid.local[0] * way.grid.local[1] * way.grid.local[2];
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Built& built = way.kernel->built[m];
     const bool boxed = way.kernel->cut_by() == CutBy::box;
     const device::Kernel* code = boxed ? built.box.get() : built.original.get();
     candidates.can.push_back(built.state == Built::State::ready && code && group <= code->limits().group &&
-                             !members_[m].aside && !launch.excluded[m] && !launch.windowed[m]);
+                             !members_[m].aside && !launch.excluded[m] && !launch.windowed[m] &&
+                             (!launch.in_turn || m == primary_ || has_all(m)));
   }
   if (!candidates.can[primary_]) return {};
   decide::Next out = decide::next_parts(experience, candidates);

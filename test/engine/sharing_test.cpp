@@ -240,11 +240,69 @@ TEST(Sharing, ByTryingLaunchesOfFewGroupsAreShared) {
   bench.expect_mapped(in, 0);
 }
 
+// What needs long to begin is slow in little parts, and may be faster all the same.
+TEST(Sharing, WhoBeginsSlowlyIsTriedWhereLaunchesAreNotLong) {
+  Bench bench(
+      "device gpu gpu\nrate 1e10\nlaunch 5us\ncopy in 1e9 out 1e9 latency 5us engines 2\n"
+      "device cpu cpu\nrate 4e8\nlaunch 500us\n");
+  constexpr std::int32_t few = 3 * many / 16;  // 0.8 ms each way; 0.5 and 0.5 ms
+  const auto in = bench.memory(few), out = bench.memory(few);
+  const auto map = bench.kernel("map");
+  Outcome last;
+  for (int i = 0; i < 30; ++i) last = from_host_to_host(bench, map, in, out);
+  EXPECT_GT(last.points["cpu"], 0);
+  EXPECT_LT(last.seconds, 1.1e-3);
+}
+
+// Where what different memories do cannot be joined, one does all: whoever is faster, after looks at the others.
+TEST(Sharing, ByTryingWhatCannotBeJoinedGoesToTheFasterOne) {
+  for (const double cpu : {1e9, 1e6}) {
+    Bench bench(cpu_and_gpu(cpu, 1e10, 1e9));
+    const auto in = bench.memory(many), out = bench.memory(many);
+    const auto sums = bench.kernel("sums");
+    Outcome last;
+    double all = 0;
+    std::vector<std::int32_t> expected(Bench::data(*out), Bench::data(*out) + 16);
+    for (int i = 0; i < 30; ++i) {
+      last = from_host_to_host(bench, sums, in, out), all += last.seconds;
+      EXPECT_EQ(last.points["cpu"] + last.points["gpu"], many);
+      for (std::int32_t k = 0; k < many; ++k) ++expected[k & 3], expected[4 + (k & 7)] |= k;
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), Bench::data(*out)));
+    }
+    EXPECT_EQ(last.points[cpu > 1e8 ? "cpu" : "gpu"], many) << cpu;
+    // All to the GPU, both ways for the output; or where it is.
+    const double alone = cpu > 1e8 ? many / cpu : 3 * many * 4 / 1e9;
+    EXPECT_LT(last.seconds, 1.1 * alone) << cpu;
+    EXPECT_LT(all, 30 * 1.2 * 3 * many * 4 / 1e9);
+  }
+}
+
+// But nobody moves all of it for a look.
+TEST(Sharing, WhatIsElsewhereAndCannotBeJoinedStays) {
+  Bench bench(cpu_and_gpu(1e9, 1e9, 1e9));
+  const auto in = bench.memory(many), out = bench.memory(many);
+  const auto sums = bench.kernel("sums");
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(outcome(bench, bench.run(sums, {in, out})).points["gpu"], many) << i;
+}
+
 TEST(Sharing, WhatIsShortIsNotTried) {
   Bench bench(cpu_and_gpu(2.5e8, 2.5e8, 1e9));
-  const auto in = bench.memory(many / 4), out = bench.memory(many / 4);
+  const auto in = bench.memory(many / 16), out = bench.memory(many / 16);
   const auto map = bench.kernel("map");
   for (int i = 0; i < 10; ++i) EXPECT_EQ(outcome(bench, bench.run(map, {in, out})).points.count("cpu"), 0u) << i;
+}
+
+// Not worth to be shared, perhaps, but another may be faster.
+TEST(Sharing, WhatIsNotLongGoesToTheFasterOne) {
+  Bench bench(cpu_and_gpu(5e8, 1e10, 1e9));
+  const auto in = bench.memory(many / 4), out = bench.memory(many / 4);  // 1 ms each way; 0.5 ms where it is
+  const auto map = bench.kernel("map");
+  double all = 0;
+  Outcome last;
+  for (int i = 0; i < 30; ++i) last = from_host_to_host(bench, map, in, out), all += last.seconds;
+  EXPECT_GT(last.points["cpu"], many / 8);
+  EXPECT_LT(last.seconds, 0.55e-3);
+  EXPECT_LT(all, 30 * 1.5e-3);
 }
 
 // Where the program says who gets what, from the second step on.

@@ -40,8 +40,9 @@ class FactsMaker {
     facts_.accesses.push_back(std::move(a));
     return *this;
   }
-  FactsMaker& anywhere(core::AccessKind kind, int argument) {
+  FactsMaker& anywhere(core::AccessKind kind, int argument, const char* atomic = "add") {
     facts_.accesses.push_back(prototype(kind, argument));
+    if (kind == core::AccessKind::atomic) facts_.accesses.back().operation = atomic;
     return *this;
   }
   // Asks for its group, so that an offset is not enough.
@@ -175,6 +176,23 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
         "atomic_add(&out[in[i] & 3], 1);", [=](const WorkItem& i, FakeArguments& a) {
           std::int32_t& x = a.buffer<std::int32_t>(1)[static_cast<std::size_t>(a.buffer<std::int32_t>(0)[at(i)] & 3)];
           x = plus(x, 1);
+        });
+    // What different memories have done to it cannot be joined.
+    add("sums",
+        FactsMaker("sums")
+            .buffer()
+            .buffer()
+            .value()
+            .access(AccessKind::read, 0)
+            .anywhere(AccessKind::atomic, 1)
+            .anywhere(AccessKind::atomic, 1, "or"),
+        2, 1, "atomic_add(&out[in[i] & 3], 1); atomic_or(&out[4 + (in[i] & 7)], in[i]);",
+        [=](const WorkItem& i, FakeArguments& a) {
+          const std::int32_t value = a.buffer<std::int32_t>(0)[at(i)];
+          const auto to = a.buffer<std::int32_t>(1);
+          std::int32_t& x = to[static_cast<std::size_t>(value & 3)];
+          x = plus(x, 1);
+          to[static_cast<std::size_t>(4 + (value & 7))] |= value;
         });
     add("whole",
         FactsMaker("whole")
