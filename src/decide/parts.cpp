@@ -47,10 +47,13 @@ class Chooser {
       : can_(candidates.can), lead_(candidates.lead), steps_(candidates.steps), in_turn_(candidates.in_turn) {
     for (std::size_t m = 0; m < can_.size() && m < experience.failures.size(); ++m)
       can_[m] = can_[m] && (m == lead_ || experience.failures[m] < most_failures);
-    if (experience.recalled && possible(experience.recalled->parts))
+    const auto counts = [&](const Parts& parts) {
+      return possible(parts) && (!in_turn_ || taking_part(parts) == 1 || is_look(parts));
+    };
+    if (experience.recalled && counts(experience.recalled->parts))
       recalled_ = in_steps(experience.recalled->parts, steps_);
     for (const Outcome& one : experience.outcomes) {
-      if (possible(one.parts)) outcomes_.push_back(&one);
+      if (counts(one.parts)) outcomes_.push_back(&one);
     }
   }
 
@@ -252,7 +255,13 @@ void forget(Experience& experience, std::size_t member) {
   experience.slower = 0;
 }
 
+void note_lost(Experience& experience) {
+  ++experience.lost;
+  experience.pause = experience.lost < 4 ? 0 : 1 << std::min(experience.lost, 12);
+}
+
 void note(Experience& experience, const Parts& parts, const std::vector<double>& ready, double seconds) {
+  experience.lost = 0;
   if (auto& recalled = experience.recalled) {
     // It was another machine, or another time.
     const bool as_before = seconds <= 2 * recalled->seconds && seconds >= 0.5 * recalled->seconds;
@@ -294,6 +303,25 @@ std::optional<double> alone(const Experience& experience, std::size_t member) {
 
 Next next_parts(const Experience& experience, const Candidates& candidates) {
   return Chooser(experience, candidates).choose();
+}
+
+Parts of_equal_time(std::vector<Piece> pieces, std::size_t members) {
+  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.begin < b.begin; });
+  double all = 0;
+  for (const Piece& piece : pieces) all += piece.seconds;
+  Parts out;
+  double begin = 0, before = 0;  // of the member; of the piece
+  std::size_t at = 0;
+  while (out.size() + 1 < members) {
+    const double until = all * static_cast<double>(out.size() + 1) / static_cast<double>(members);
+    while (at + 1 < pieces.size() && before + pieces[at].seconds <= until) before += pieces[at++].seconds;
+    const Piece& piece = pieces[at];
+    const double end = piece.begin + (piece.end - piece.begin) * std::min(1.0, (until - before) / piece.seconds);
+    out.push_back(end - begin);
+    begin = end;
+  }
+  out.push_back(1 - begin);
+  return out;
 }
 
 Parts in_steps(const Parts& parts, std::int64_t steps) {

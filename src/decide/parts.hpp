@@ -30,6 +30,7 @@ struct Experience {
   int slower = 0;                   // launches in a row that took much longer than what was settled on had
   int restarts = 0;                 // how often all was tried anew for that: each needs twice as many as the one before
   std::vector<int> failures;        // per member: launches in which its part was not computed as it should
+  int lost = 0, pause = 0;          // tries in a row that told nothing; launches until the next
 };
 
 // What an earlier run has settled on, and how long that took.
@@ -37,6 +38,9 @@ void recall(Experience& experience, const Parts& parts, double seconds);
 
 // A part of this member had to be computed by others, or again. After a few of them it is left out.
 void note_failure(Experience& experience, std::size_t member);
+
+// What was tried was disturbed, and tells nothing. Where that goes on, less and less is tried.
+void note_lost(Experience& experience);
 
 // What was seen with a part of this member no longer holds.
 void forget(Experience& experience, std::size_t member);
@@ -60,6 +64,14 @@ Next next_parts(const Experience& experience, const Candidates& candidates);
 
 // Seconds of a launch that one member did alone, where it was seen.
 std::optional<double> alone(const Experience& experience, std::size_t member);
+
+// A piece of a launch, of which all is from 0 to 1.
+struct Piece {
+  double begin = 0, end = 0, seconds = 0;
+};
+
+// For so many members, equally fast and side by side: what took as long for each. The pieces are all of the launch.
+Parts of_equal_time(std::vector<Piece> pieces, std::size_t members);
 
 // The same in whole steps, at least one for whoever has a part; none where there are not as many.
 Parts in_steps(const Parts& parts, std::int64_t steps);

@@ -267,6 +267,7 @@ class Engine {
   std::vector<core::Box> cut(const Launch& launch, const decide::Parts& parts) const;
   void recall_cuts(Launch& launch);
   void settle_cuts(const Launch& launch);
+  void settle_by_time(const Launch& launch, double seconds) const;
 
   // trying.cpp
   bool tries_parts(const Launch& launch) const;

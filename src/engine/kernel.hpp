@@ -80,7 +80,9 @@ struct Cuts {
   core::Index items{};
   bool spread = false;  // as the program wished
   std::uint64_t generation = 0;
-  int uneven = 0;  // launches since, in a row, that did not end together
+  int uneven = 0;  // launches since, in a row, that did not end together, or took longer
+  // Seconds of the launch that showed it, in parts for whoever was free; 0: all points are alike.
+  double in_shares = 0;
 };
 
 // What was found out about launches of one shape: the scalars, sizes and grid that decide which bytes are touched.
@@ -98,8 +100,9 @@ struct Shape {
   mutable bool footprint_fits = false;          // was looked at: it writes what the base writes
   mutable std::optional<Plan> plan;             // mutable: under the engine's lock, as all here
   mutable std::optional<Cuts> cuts;
-  mutable decide::Experience experience;  // of devices in different memories
-  mutable bool recalled = false;          // what the store knows of that
+  mutable int cuts_failed = 0, no_cuts_for = 0;  // times that they were given up; launches until they are tried again
+  mutable decide::Experience experience;         // of devices in different memories
+  mutable bool recalled = false;                 // what the store knows of that
   // Points per second of late, per member, with everything: for who wonders whether something hangs; 0: nothing ran.
   mutable std::vector<double> rates;
 };

@@ -222,6 +222,7 @@ class Launch {
   };
   struct Observed {
     std::size_t member, way;
+    core::Box box;
     predict::Observation what;
   };
   std::vector<Seen> seen;

@@ -21,13 +21,14 @@ Pace& Engine::pace_of(const Way& way, std::size_t m) const {
 }
 
 // What a launch that is over tells later ones. Where the work of points differs, parts tell little, and only all that a
-// device did is taken for a sample.
+// device and its equals did is taken for a sample: each of them has worked as long as the others, on however many.
 void Engine::learn_paces(const Launch& launch) const {
   const core::KernelFacts* facts = launch.ways.front().kernel->facts();
   std::vector<Launch::Observed> all;
   for (const Launch::Observed& one : launch.observed) {
     const auto same = std::find_if(all.begin(), all.end(), [&](const Launch::Observed& other) {
-      return other.member == one.member && other.way == one.way;
+      return &pace_of(launch.ways[one.way], other.member) == &pace_of(launch.ways[one.way], one.member) &&
+             other.way == one.way;
     });
     if (same == all.end() || (facts && core::uniform_work(*facts)))
       all.push_back(one);
@@ -124,7 +125,7 @@ void Engine::note_pace(const Slice& slice, Nanoseconds wall) {
   Launch::Seen& seen = launch.seen[slice.member];
   seen.points += points, seen.seconds += seconds;
   if (pace.known()) seen.expected += pace.at(way.shape->variables)(points);
-  launch.observed.push_back({slice.member, slice.way, {points, way.shape->variables, seconds}});
+  launch.observed.push_back({slice.member, slice.way, slice.box, {points, way.shape->variables, seconds}});
 }
 
 // Whether it is still to be found out who should take part in launches like this one.
@@ -194,6 +195,48 @@ void Engine::recall_cuts(Launch& launch) {
   for (const core::Box& box : boxes) launch.own.push_back(box.empty() ? core::BoxSet() : core::BoxSet(box));
 }
 
+// Equal parts of one device, and work that differs between points: the next launch alike gets parts that would have
+// taken as long as each other in this one. Each begins and ends once then, and not for every piece that is handed out.
+void Engine::settle_by_time(const Launch& launch, double seconds) const {
+  const Shape& shape = *launch.ways.front().shape;
+  const auto axis = static_cast<std::size_t>(launch.axis);
+  const auto extent = static_cast<double>(launch.space.extent(launch.axis));
+  const std::string& first = members_.front().device->info().fingerprint;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (launch.given[m] == 0 || members_[m].device->info().fingerprint != first) return;
+  }
+  std::vector<decide::Piece> pieces;
+  std::int64_t points = 0;
+  for (const Launch::Observed& one : launch.observed) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      if (d != axis && (one.box.begin[d] != launch.space.begin[d] || one.box.end[d] != launch.space.end[d])) return;
+    }
+    points += one.box.volume();
+    const auto place = [&](std::int64_t at) { return static_cast<double>(at - launch.space.begin[axis]) / extent; };
+    pieces.push_back({place(one.box.begin[axis]), place(one.box.end[axis]), one.what.seconds});
+  }
+  if (points != launch.space.volume()) return;
+  decide::Parts parts = decide::of_equal_time(std::move(pieces), members_.size());
+  std::optional<Cuts>& cuts = shape.cuts;
+  if (launch.own.empty()) {
+    if (shape.no_cuts_for > 0 && --shape.no_cuts_for > 0) return;
+    std::vector<core::Box> boxes = cut(launch, parts);
+    if (!boxes.empty())
+      cuts = Cuts{std::move(boxes), launch.request.items, launch.request.wishes.spread, generation_, 0, seconds};
+    return;
+  }
+  // Data that have changed need other parts; if they go on to change, none are better.
+  cuts->uneven = seconds > 1.05 * cuts->in_shares ? cuts->uneven + 1 : 0;
+  if (cuts->uneven > 2) {
+    shape.no_cuts_for = 8 << std::min(shape.cuts_failed++, 10);
+    cuts.reset();
+    return;
+  }
+  for (std::size_t m = 0; m < members_.size(); ++m)
+    parts[m] = 0.5 * (parts[m] + static_cast<double>(launch.given[m]) / static_cast<double>(points));
+  if (std::vector<core::Box> boxes = cut(launch, parts); !boxes.empty()) cuts->boxes = std::move(boxes);
+}
+
 // After a launch on several devices: whether the next one alike gets the same parts. Then bytes stay where they are,
 // and only those at the edges of parts move.
 void Engine::settle_cuts(const Launch& launch) {
@@ -213,21 +256,24 @@ void Engine::settle_cuts(const Launch& launch) {
   constexpr double together = 0.1;
   if (!launch.own.empty()) {
     if (!shape->cuts) return;  // another that ran beside it has ended uneven
+    if (shape->cuts->in_shares > 0) return settle_by_time(launch, core::seconds(last - *launch.began));
     shape->cuts->uneven = uneven > 1.5 * together ? shape->cuts->uneven + 1 : 0;
     if (shape->cuts->uneven > 1) shape->cuts.reset();
     return;
   }
   const core::KernelFacts* facts = launch.ways.front().kernel->facts();
+  const bool settles = launch.timed_fairly && launch.regions.empty() && !launch.divided_later && facts &&
+                       std::none_of(launch.choices.begin(), launch.choices.end(),
+                                    [](const Choice* choice) { return choice && !choice->selection.winner; });
+  if (!settles) return;
+  if (all_on_host_ && !core::uniform_work(*facts)) return settle_by_time(launch, core::seconds(last - *launch.began));
   const decide::State state = state_of(launch);
   const auto sure = [&](std::size_t m) {
     return state.members[m].known && state.members[m].worker.compute.error < 0.2;
   };
-  if (uneven > together || !launch.timed_fairly || !launch.regions.empty() || launch.divided_later ||
-      launch.one_space || !facts || !core::uniform_work(*facts) || !std::all_of(members.begin(), members.end(), sure))
+  if (uneven > together || launch.one_space || !core::uniform_work(*facts) ||
+      !std::all_of(members.begin(), members.end(), sure))
     return;
-  for (const Choice* choice : launch.choices) {
-    if (choice && !choice->selection.winner) return;
-  }
   std::vector<double> parts(launch.given.begin(), launch.given.end());
   std::vector<core::Box> boxes = cut(launch, parts);
   if (!boxes.empty())

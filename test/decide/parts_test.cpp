@@ -155,6 +155,45 @@ TEST(Parts, InWholeSteps) {
   EXPECT_LT(machine.launches, 12);
 }
 
+// Where they cannot be at work at once, one does all, whatever was found where they could.
+TEST(Parts, InTurnOneDoesAll) {
+  for (const double other : {0.5, 1.5, 300.0}) {
+    Machine machine{{1, other}, {0, 0}};
+    recall(machine.experience, {0.5, 0.5}, 0.5);
+    note(machine.experience, {0.4, 0.6}, {0.4, 0.6}, 0.6);
+    for (int launch = 0; launch < 40; ++launch) {
+      const Next next = next_parts(machine.experience, {machine.can, 0, machine.steps, true});
+      EXPECT_TRUE(launch < 20 || next.settled);
+      EXPECT_TRUE(std::count(next.parts.begin(), next.parts.end(), 1) == 1 || next.parts[1] < 0.1) << launch;
+      EXPECT_TRUE(!next.settled || next.parts == all_on(other < 1 ? 1 : 0, 2));
+      auto times = machine.ready(next.parts);  // the look comes first
+      if (next.parts[1] < 1) times[0] += times[1];
+      note(machine.experience, next.parts, times, Machine::seconds(times));
+    }
+  }
+}
+
+TEST(Parts, WhatIsDisturbedAgainAndAgainIsTriedRarely) {
+  Experience experience;
+  for (int i = 0; i < 3; ++i) note_lost(experience);
+  EXPECT_EQ(experience.pause, 0);
+  note_lost(experience);
+  EXPECT_EQ(experience.pause, 16);
+  for (int i = 0; i < 100; ++i) note_lost(experience);
+  EXPECT_EQ(experience.pause, 4096);
+  note(experience, {1, 0}, {1, 0}, 1);
+  note_lost(experience);
+  EXPECT_EQ(experience.pause, 0);
+}
+
+TEST(Parts, OfEqualTime) {
+  EXPECT_EQ(of_equal_time({{0, 1, 5}}, 2), (Parts{0.5, 0.5}));
+  EXPECT_EQ(of_equal_time({{0.5, 1, 3}, {0, 0.5, 1}}, 2), (Parts{0.5 + 1.0 / 6, 0.5 - 1.0 / 6}));
+  EXPECT_EQ(of_equal_time({{0, 0.375, 6}, {0.375, 0.5, 1}, {0.5, 1, 1}}, 4), (Parts{0.125, 0.125, 0.125, 0.625}));
+  EXPECT_EQ(of_equal_time({{0, 0.25, 1}, {0.25, 1, 1}}, 2), (Parts{0.25, 0.75}));
+  EXPECT_EQ(of_equal_time({{0, 1, 1}}, 1), (Parts{1}));
+}
+
 TEST(Parts, WhoIsGoneGetsNothing) {
   Machine machine{{1, 1}, {0, 0}};
   machine.settle();

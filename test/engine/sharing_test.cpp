@@ -285,6 +285,35 @@ TEST(Sharing, WhatIsElsewhereAndCannotBeJoinedStays) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(outcome(bench, bench.run(sums, {in, out})).points["gpu"], many) << i;
 }
 
+// Two halves of a device: what points took in one launch says where the next is cut. Each begins and ends once then.
+TEST(Sharing, WorkThatDiffersIsCutByTime) {
+  std::int64_t heavy = many / 4;  // points at the beginning that take nine times as long as others
+  Costs costs;
+  costs["walk"] = [&](const WorkItem& item, const FakeArguments&) {
+    return item.global_offset[0] + item.group_id[0] * item.local_size[0] < heavy ? 9.0 : 1.0;
+  };
+  const std::string half = " cpu\nname half\nrate 1e8\nlaunch 20us\n";
+  Bench bench("device a" + half + "device b" + half, {}, costs);
+  const auto in = bench.memory(many), out = bench.memory(many);
+  const auto walk = bench.kernel("walk");
+  const auto go = [&] {
+    const auto launch = bench.run(walk, {in, out});
+    const Outcome result = outcome(bench, launch);
+    return std::pair(result, bench.engine->report(*launch).slices.size());
+  };
+  for (int i = 0; i < 8; ++i) go();
+  for (int i = 0; i < 4; ++i) {
+    const auto [last, slices] = go();
+    EXPECT_EQ(slices, 2u);
+    EXPECT_LT(last.seconds, 1.01 * (9 * heavy + many - heavy) / 2e8 + 20e-6);
+    EXPECT_NEAR(static_cast<double>(last.points.at("a")), many / 6.0, many / 100.0);
+  }
+  // Other data: the cut moves, or is given up.
+  heavy = many / 2;
+  for (int i = 0; i < 12; ++i) go();
+  EXPECT_LT(go().first.seconds, 1.15 * (9 * heavy + many - heavy) / 2e8);
+}
+
 TEST(Sharing, WhatIsShortIsNotTried) {
   Bench bench(cpu_and_gpu(2.5e8, 2.5e8, 1e9));
   const auto in = bench.memory(many / 16), out = bench.memory(many / 16);

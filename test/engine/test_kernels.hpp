@@ -50,6 +50,11 @@ class FactsMaker {
     facts_.uses.group_id = true;
     return *this;
   }
+  // Points take as long as data say.
+  FactsMaker& branches() {
+    facts_.branches_on_data = true;
+    return *this;
+  }
   FactsMaker& obstacle(std::string what) {
     facts_.obstacles.push_back(std::move(what));
     return *this;
@@ -176,6 +181,21 @@ inline const std::map<std::string, TestKernel>& test_kernels() {
         "atomic_add(&out[in[i] & 3], 1);", [=](const WorkItem& i, FakeArguments& a) {
           std::int32_t& x = a.buffer<std::int32_t>(1)[static_cast<std::size_t>(a.buffer<std::int32_t>(0)[at(i)] & 3)];
           x = plus(x, 1);
+        });
+    add("walk",
+        FactsMaker("walk")
+            .buffer()
+            .buffer()
+            .value()
+            .access(AccessKind::read, 0)
+            .access(AccessKind::write, 1)
+            .branches(),
+        2, 1, "int x = in[i]; for (int k = 0; k < (in[i] & 7); ++k) x = mixed(x); out[i] = x;",
+        [=](const WorkItem& i, FakeArguments& a) {
+          const std::int32_t value = a.buffer<std::int32_t>(0)[at(i)];
+          std::int32_t x = value;
+          for (std::int32_t k = 0; k < (value & 7); ++k) x = mixed(x);
+          a.buffer<std::int32_t>(1)[at(i)] = x;
         });
     // What different memories have done to it cannot be joined.
     add("sums",
