@@ -77,13 +77,14 @@ bool regions_are_alike(const Selection& s) {
 // From now on each computes parts of its own: longer ones, as they cost nothing but what it is slower than the best.
 // What was seen of short ones, some of which another had just computed, does not count any more.
 void part(Selection& s) {
+  const auto least = [](const Rival& rival) { return *std::min_element(rival.samples.begin(), rival.samples.end()); };
   double best = std::numeric_limits<double>::infinity();
   for (const Rival& rival : s.rivals) {
-    if (runs(rival)) best = std::min(best, rival.samples.front());
+    if (runs(rival)) best = std::min(best, least(rival));
   }
   std::int64_t left = 0;
   for (Rival& rival : s.rivals) {
-    rival.out |= runs(rival) && rival.samples.front() > far_off * best;
+    rival.out |= runs(rival) && least(rival) > far_off * best;
     left += runs(rival);
   }
   if (left == 1) {

@@ -59,7 +59,11 @@ std::vector<std::size_t> by_cost(const State& s, const Member& member, std::int6
     // Less than what fills the device takes as long.
     return fair_guess_of(*member.selection, v).value_or(unknown) * static_cast<double>(std::max(points, rival.wave));
   };
-  std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
+  // While others are compared, what was seen of those who are out is of other parts.
+  const auto place = [&](std::size_t v) {
+    return std::pair(!member.selection->winner && member.selection->rivals[v].out, cost(v));
+  };
+  std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
   return out;
 }
 
@@ -113,8 +117,8 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
 bool goes_on(const State& s, const Member& member) {
   const Selection& selection = *member.selection;
   if (selection.mode == Mode::swap && !selection.whole) return false;
-  const bool fine =
-      between_of(selection) > 0 || selection.length / selection.units / 8 >= core::volume(selection.together);
+  const bool fine = between_of(selection) > 0 ||
+                    (!selection.longer && selection.length / selection.units / 8 >= core::volume(selection.together));
   return s.meanwhile || selection.whole || (selection.looked && fine && member.queued.size() == 1);
 }
 
@@ -177,7 +181,7 @@ std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
       for (std::size_t d = 0; d < 3; ++d) step = s.space.extent(static_cast<int>(d)) > 1 ? together.points[d] : step;
       box = remaining.carve(in_common ? together : footprint, s.space, probe->points,
                             differ ? std::optional(place) : std::nullopt, step);
-      if (!box) return false;
+      if (!box || (selection.longer && 2 * box->volume() < probe->points)) return false;  // a scrap tells nothing
     }
     probe->points = box->volume();
     out.push_back({share.member, queue, *box, "to find the best variant", probe->rival, probe});
@@ -339,6 +343,10 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
 // Pieces that no variant of those who take part fits into: for whoever has one that does.
 std::vector<Action> left_over(const State& s) {
   core::BoxSet remaining = s.remaining;
+  for (const Member& member : s.members) {  // who is busy comes back to its part
+    if (!member.ready || member.queued[emptiest_queue(member)] < slices_per_queue) continue;
+    for (const core::Box& box : member.own.boxes()) remaining.remove(box);
+  }
   for (std::size_t m = 0; m < s.members.size(); ++m) {
     const Member& member = s.members[m];
     if (!member.ready || (s.one_space && s.home && member.worker.space != *s.home)) continue;

@@ -122,7 +122,8 @@ std::vector<Join> Engine::joins_of(const Launch& launch, const std::vector<core:
   for (const Slice::Use& use : uses_of(launch)) {
     all += use.memory->size();
     const bool exact = std::find(inexact.begin(), inexact.end(), use.memory.get()) == inexact.end();
-    if ((use.touch.exact && exact) || use.touch.written.empty()) continue;
+    // Variants leave smaller pieces, and compare on some: what is exact in a part need not be so in those.
+    if ((use.touch.exact && exact && launch.ways.size() == 1) || use.touch.written.empty()) continue;
     Join join{.memory = use.memory, .bytes = use.touch.all()};
     bool first = true;
     for (const Way& way : launch.ways) {
@@ -215,6 +216,8 @@ bool can_be_merged(const Launch& launch, const Way& way) {
 // The forms are built meanwhile, for the next launch; a device may take any variant.
 std::optional<std::size_t> Engine::merger_of(const Launch& launch) {
   if (!copier_) return std::nullopt;  // fake devices have no other forms
+  constexpr std::size_t most = 8;     // ways: a form of each has to be built
+  if (launch.ways.size() > most) return std::nullopt;
   for (const Way& way : launch.ways) {
     if (!can_be_merged(launch, way)) return std::nullopt;
   }

@@ -101,8 +101,10 @@ decide::Next Engine::parts_to_try(Launch& launch) {
   const auto has_all = [&](std::size_t m) {
     const MemorySpace space = members_[m].device->info().space;
     const auto uses = uses_of(launch);
-    return std::all_of(uses.begin(), uses.end(),
-                       [&](const Slice::Use& use) { return use.memory->fresh(space).covers(use.touch.needed()); });
+    return std::all_of(uses.begin(), uses.end(), [&](const Slice::Use& use) {
+      use.memory->settle();
+      return use.memory->fresh(space).covers(use.touch.needed());
+    });
   };
   decide::Candidates candidates{{}, primary_, steps_of(launch), launch.in_turn};
   const std::int64_t group = way.grid.local[0] * way.grid.local[1] * way.grid.local[2];
@@ -117,7 +119,10 @@ decide::Next Engine::parts_to_try(Launch& launch) {
   if (!candidates.can[primary_]) return {};
   decide::Next out = decide::next_parts(experience, candidates);
   // Beside others nothing can be tried.
-  if (!out.settled && !launch.undisturbed) return {};
+  if (!out.settled && (!launch.undisturbed || way.shape->experience.pause > 0)) {
+    way.shape->experience.pause -= way.shape->experience.pause > 0;
+    return {};
+  }
   if (launch.ways.size() == 1) return out;
   // Variants: not before the primary knows its best one; and while parts are tried, nobody finds out anything else.
   choose(launch);
@@ -146,9 +151,11 @@ void Engine::note_parts(const Launch& launch) {
     if (launch.tried[m] > 0 && (!did || launch.report.retries > 0)) decide::note_failure(shape.experience, m);
   }
   const bool by_one = std::count(parts.begin(), parts.end(), 1.0) == 1;
-  if (!as_meant || (launch.tried.empty() && !by_one) || !launch.undisturbed || active_.size() > 1 ||
-      !launch.timed_fairly)
+  if (!as_meant || (launch.tried.empty() && !by_one)) return;
+  if (!launch.undisturbed || active_.size() > 1 || !launch.timed_fairly) {
+    if (!launch.tried.empty() && !launch.settled) decide::note_lost(shape.experience);
     return;
+  }
   Returning out{launch.ways.front().shape,
                 launch.tried.empty() ? parts : launch.tried,
                 launch.ready,

@@ -315,6 +315,19 @@ TEST(Select, WhereRegionsAreAlikePartsOfTheirOwnDecide) {
   EXPECT_EQ(count(1.08, 2), (std::vector<int>{3, 2}));  // disturbed once
 }
 
+// Who was disturbed in one of two regions is not out for that.
+TEST(Select, WhereRegionsAreAlikeTheBetterSampleCounts) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128), rival(128)});
+  s.looked = true, s.points = 1 << 20, s.length = 512;
+  s.rivals[0].samples = {1e-7, 1.15e-7}, s.rivals[1].samples = {1.4e-7, 1e-7}, s.rivals[2].samples = {1e-7};
+  for (Rival& one : s.rivals) one.look = 1e-7, one.places.resize(one.samples.size());
+  const Probe last{.rival = 2, .points = 512, .repeat = true, .of = 1 << 20};
+  begin(s, last, core::box_of(512));
+  learn(s, last, 512e-7);
+  EXPECT_TRUE(s.alike);
+  EXPECT_FALSE(s.rivals[1].out);
+}
+
 TEST(Select, WhereRegionsDifferTwoAreEnough) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
   for (const double seconds : {30e-6, 2e-6, 31e-6, 5e-6, 300e-6, 310e-6, 5e-6, 620e-6, 600e-6}) {

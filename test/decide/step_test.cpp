@@ -105,6 +105,18 @@ TEST(Step, WhoIsInTheSameMemoryTakesPartWhereThatPays) {
   for (const Action& a : step(s)) EXPECT_NE(a.member, 2u);
 }
 
+// Parts that cannot be at work at once: the smallest comes first, and whoever is busy keeps its own.
+TEST(Step, InTurnEachComputesItsPart) {
+  State s = state_of(1000, 10, {member(1, 1e6), member(0, 1e6)});
+  s.settled = s.one_space = true;
+  s.members[0].own.add(from_to(0, 900)), s.members[1].own.add(from_to(900, 1000));
+  EXPECT_EQ(boxes_of(step(s)), (Boxes{{1, from_to(900, 1000)}}));
+  s.members[1].own = {}, s.remaining.remove(from_to(900, 1000)), s.home = 0;
+  EXPECT_EQ(boxes_of(step(s)), (Boxes{{0, from_to(0, 900)}}));
+  s.members[0].queued = {slices_per_queue};  // with another launch
+  EXPECT_TRUE(step(s).empty());
+}
+
 TEST(Step, WhatOnlyOneCanDoGoesToWhoeverIsSurelyFaster) {
   State s = state_of(1000, 10, {member(0, 1e6), member(0, 3e6)});
   s.whole = true;

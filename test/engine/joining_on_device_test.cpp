@@ -408,6 +408,51 @@ TEST_F(JoiningOnDevice, JoinsVariants) {
   }
 }
 
+// What a variant leaves at the edge has a piece for each row: too many to be exact, though all of a part is.
+TEST_F(JoiningOnDevice, JoinsWhatVariantsLeave) {
+  constexpr std::uint32_t width = 80, height = 10000, n = width * height;
+  const std::string arguments = "(global const uint* in, global const uint* at, global uint* out, global uint* more)";
+  const std::string body = "{ const uint i = get_global_id(1) * 80 + x; out[i] = ~in[i]; more[at[i]] = in[i]; }";
+  const auto pool = device::must(engine_->make_pool(
+      "edges", {{"one",
+                 {"one", "kernel void one" + arguments + "{ const uint x = get_global_id(0); " + body + "}", ""},
+                 {16, 1, 1},
+                 {{16, 1, 1}}},
+                {"wide",
+                 {"wide",
+                  "kernel void wide" + arguments +
+                      "{ for (uint x = get_group_id(0) * 64 + get_local_id(0), k = 0; k < 4; ++k, "
+                      "x += 16) " +
+                      body + "}",
+                  ""},
+                 {16, 1, 1},
+                 {{64, 1, 1}}}}));
+  for (const Variant& variant : pool->variants) {
+    while (!engine_->is_built(*variant.kernel)) std::this_thread::yield();
+  }
+  Array in = random_array(n), at = permutation(n), out(n), more(n);
+  for (std::uint32_t i = 0; i < n; ++i) out[i] = ~in[i], more[at[i]] = in[i];
+  const auto ins = memory_of(in), ats = memory_of(at);
+  for (int round = 0; round < 4; ++round) {  // compared, then merged
+    const auto outs = memory_of(random_array(n)), mores = memory_of(random_array(n));
+    Request request{.kernel = pool->variants[0].kernel, .pool = pool, .items = {width, height, 1}};
+    request.dimensions = 2;
+    for (const auto& memory : {ins, ats, outs, mores}) request.arguments.emplace_back(View{memory, 0, 4 * n});
+    request.wishes.parts = {1, 1}, request.wishes.initial = "wide", request.wishes.profiling = Profiling::never;
+    const auto launch = engine_->submit(request);
+    const auto status = engine_->wait(launch);
+    ASSERT_TRUE(status) << status.failure().what;
+    std::set<std::string> took;
+    for (const SliceReport& slice : engine_->report(*launch).slices) took.insert(slice.device + " " + slice.variant);
+    EXPECT_EQ(took.size(), 4u);
+    expect(outs, out, "out");
+    expect(mores, more, "more");
+    for (const Variant& variant : pool->variants) {
+      while (!engine_->is_built(*variant.kernel)) std::this_thread::yield();
+    }
+  }
+}
+
 // Without being told, whoever gains by it takes part; results are right meanwhile.
 TEST_F(JoiningOnDevice, IsTriedWhereItMayGain) {
   const auto kernel = device::must(engine_->make_kernel(
