@@ -1,6 +1,7 @@
 // A kernel as the program gave it, and what was made of it so far: facts, and builds per device.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,6 +84,7 @@ struct Cuts {
   int uneven = 0;  // launches since, in a row, that did not end together, or took longer
   // Seconds of the launch that showed it, in parts for whoever was free; 0: all points are alike.
   double in_shares = 0;
+  std::size_t latest = SIZE_MAX;  // who was the last to end, the last time
 };
 
 // What was found out about launches of one shape: the scalars, sizes and grid that decide which bytes are touched.

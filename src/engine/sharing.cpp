@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -227,11 +228,15 @@ void Engine::settle_by_time(const Launch& launch, double seconds) const {
   }
   // Data that have changed need other parts; if they go on to change, none are better.
   cuts->uneven = seconds > 1.05 * cuts->in_shares ? cuts->uneven + 1 : 0;
-  if (cuts->uneven > 2) {
+  if (cuts->uneven > 3) {
     shape.no_cuts_for = 8 << std::min(shape.cuts_failed++, 10);
     cuts.reset();
     return;
   }
+  // Once may be chance: a core was somebody else's for a moment.
+  const auto latest =
+      static_cast<std::size_t>(std::max_element(launch.ready.begin(), launch.ready.end()) - launch.ready.begin());
+  if (std::exchange(cuts->latest, latest) != latest) return;
   for (std::size_t m = 0; m < members_.size(); ++m)
     parts[m] = 0.5 * (parts[m] + static_cast<double>(launch.given[m]) / static_cast<double>(points));
   if (std::vector<core::Box> boxes = cut(launch, parts); !boxes.empty()) cuts->boxes = std::move(boxes);
