@@ -138,9 +138,13 @@ Kernel::Kernel(Program& its_program, cl_kernel its_inner)
       woven(woven_kernel(its_program, name)),
       grouped(grouped_kernel(its_program, name)) {
   if (program->context->loom) values.resize(arguments.size());
+  ++program->kernels;
 }
 
-Kernel::~Kernel() { pass<&Slots::clReleaseKernel>(inner); }
+Kernel::~Kernel() {
+  pass<&Slots::clReleaseKernel>(inner);
+  --program->kernels;
+}
 
 cl_kernel CL_API_CALL clCreateKernel(cl_program handle, const char* name, cl_int* error) {
   return make(__func__, error, [&] {

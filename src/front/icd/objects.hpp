@@ -133,6 +133,7 @@ struct Program : Object {
   const cl_program inner;
   const Ref<Context> context;
   const std::vector<Device*> devices;
+  std::atomic<int> kernels{0};                          // that are there
   std::mutex mutex;                                     // guards the options
   std::map<const Device*, std::string> options;         // of the last build, as the program gave them
   std::string source;                                   // where there is a loom and it is from source

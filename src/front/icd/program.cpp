@@ -1,5 +1,7 @@
 // Programs: from source, binary, intermediate language or built-in kernels; built, compiled, linked.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "device/quirks.hpp"
 #include "front/icd/callbacks.hpp"
@@ -184,6 +186,22 @@ cl_int CL_API_CALL clReleaseProgram(cl_program handle) {
   return always(__func__, [&] { release(valid(handle)); });
 }
 
+namespace {
+
+// PoCL releases the kernel of a launch a moment after the launch is complete, and until then refuses to build its
+// program again. Where the program has released all its kernels, that is no fault of its own.
+template <class Build>
+cl_int without_kernels(const Program& program, const Build& build) {
+  cl_int code = build();
+  for (int i = 0; i < 100 && code == CL_INVALID_OPERATION && program.kernels == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    code = build();
+  }
+  return code;
+}
+
+}  // namespace
+
 cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* devices, const char* options,
                                   Notify notify, void* user) {
   return answer(__func__, [&]() -> cl_int {
@@ -193,8 +211,10 @@ cl_int CL_API_CALL clBuildProgram(cl_program handle, cl_uint count, const cl_dev
     const auto begin = now();
     const std::string own = options_for(program, *targets.devices[0], options);
     const auto build = [&](const std::string& with) {
-      return pass<&Slots::clBuildProgram>(program.inner, targets.count(), targets.inner.data(), with.c_str(), nullptr,
-                                          nullptr);
+      return without_kernels(program, [&] {
+        return pass<&Slots::clBuildProgram>(program.inner, targets.count(), targets.inner.data(), with.c_str(), nullptr,
+                                            nullptr);
+      });
     };
     cl_int code = CL_BUILD_PROGRAM_FAILURE;
     if (targets.devices[0]->knows_arguments) code = build(own + tell_arguments);
@@ -219,10 +239,11 @@ cl_int CL_API_CALL clCompileProgram(cl_program handle, cl_uint count, const cl_d
     const Targets targets(*program.context, program.devices, count, devices);
     const auto inner_headers = inner_programs(*program.context, headers, header_programs);
     const auto begin = now();
-    const cl_int code =
-        pass<&Slots::clCompileProgram>(program.inner, targets.count(), targets.inner.data(),
-                                       options_for(program, *targets.devices[0], options).c_str(), headers,
-                                       headers ? inner_headers.data() : nullptr, header_names, nullptr, nullptr);
+    const std::string own = options_for(program, *targets.devices[0], options);
+    const cl_int code = without_kernels(program, [&] {
+      return pass<&Slots::clCompileProgram>(program.inner, targets.count(), targets.inner.data(), own.c_str(), headers,
+                                            headers ? inner_headers.data() : nullptr, header_names, nullptr, nullptr);
+    });
     observe_build(begin);
     if (code == CL_SUCCESS || code == CL_COMPILE_PROGRAM_FAILURE) remember_options(program, targets, options);
     return notify_of(program, code, CL_COMPILE_PROGRAM_FAILURE, notify, user);
