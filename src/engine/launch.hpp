@@ -216,7 +216,7 @@ class Launch {
   };
   std::vector<Work> winners;  // per choice: what the variant that was chosen has done, and what it could
   std::vector<Touch> whole;   // per argument, by whatever way
-  // What this launch has shown of each member so far, and what it would have to copy for it.
+  // What this launch has shown of each member so far.
   struct Seen {
     double points = 0, seconds = 0, expected = 0;  // of slices that have ended
   };

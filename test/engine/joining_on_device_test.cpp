@@ -169,6 +169,27 @@ class JoiningOnDevice : public testing::Test {
     const auto status = engine_->wait(engine_->submit(request));
     ASSERT_TRUE(status) << kernel->source().name << ": " << status.failure().what;
   }
+  struct Ran {
+    Report report;
+    bool joined = false, merged = false;
+  };
+  Ran run(const Request& request, const std::string& what) {
+    const auto launch = engine_->submit(request);
+    const auto status = engine_->wait(launch);
+    EXPECT_TRUE(status) << what << ": " << status.failure().what;
+    Ran out{engine_->report(*launch)};
+    for (const std::string& note : out.report.notes) {
+      out.joined |= note.find("joined") != note.npos;
+      out.merged |= note.find("computing again") != note.npos;
+    }
+    return out;
+  }
+  // All forms that were asked for.
+  void wait_for_builds(const Pool& pool) {
+    for (const Variant& variant : pool.variants) {
+      while (!engine_->is_built(*variant.kernel)) std::this_thread::yield();
+    }
+  }
   void expect(const std::shared_ptr<Memory>& memory, const Array& values, const std::string& what) {
     ASSERT_TRUE(engine_->to_host(memory, false));
     const auto* found = reinterpret_cast<const std::uint32_t*>(memory->host().bytes.data());
@@ -193,18 +214,11 @@ TEST_F(JoiningOnDevice, GivesWhatAPlainLoopDoes) {
       request.arguments.push_back(std::get<device::Scalar>(device::scalar(static_cast<std::uint32_t>(n))));
       for (int launches = 0; launches < 4; ++launches) {
         request.wishes.parts = {static_cast<double>(random_() % 4 + 1), static_cast<double>(random_() % 4 + 1)};
-        const auto launch = engine_->submit(request);
-        const auto status = engine_->wait(launch);
-        ASSERT_TRUE(status) << one.name << ": " << status.failure().what;
-        const Report report = engine_->report(*launch);
-        bool joined = false;
-        for (const std::string& note : report.notes) {
-          joined |= note.find("joined") != note.npos;
-          merged += note.find("computing again") != note.npos;
-        }
-        EXPECT_EQ(joined, one.joins) << one.name;
+        const Ran ran = run(request, one.name);
+        merged += ran.merged;
+        EXPECT_EQ(ran.joined, one.joins) << one.name;
         std::set<std::string> devices;
-        for (const SliceReport& slice : report.slices) devices.insert(slice.device);
+        for (const SliceReport& slice : ran.report.slices) devices.insert(slice.device);
         EXPECT_TRUE(devices.size() > 1 || !one.joins) << one.name;
         for (std::size_t i = 0; i < n; ++i) one.plainly(i, in, at, out, more);
         if (random_() % 2) expect(outs, out, one.name);  // else it stays where it is
@@ -361,12 +375,7 @@ TEST_F(JoiningOnDevice, JoinsVariants) {
     const auto pool =
         device::must(engine_->make_pool(one.name, {{"one", {one.name, source_of(one), ""}, {64, 1, 1}, {{64, 1, 1}}},
                                                    {"wide", {"wide", wide, ""}, {32, 1, 1}, {{128, 1, 1}}}}));
-    const auto built = [&] {
-      for (const Variant& variant : pool->variants) {
-        while (!engine_->is_built(*variant.kernel)) std::this_thread::yield();
-      }
-    };
-    built();
+    wait_for_builds(*pool);
     int merged = 0;
     std::set<std::string> took;
     for (int round = 0; round < 12; ++round) {
@@ -385,23 +394,16 @@ TEST_F(JoiningOnDevice, JoinsVariants) {
         static constexpr Profiling ways[] = {Profiling::once, Profiling::once, Profiling::always, Profiling::never};
         request.wishes.profiling = ways[random_() % 4];
         request.wishes.initial = random_() % 2 ? "wide" : "";
-        const auto launch = engine_->submit(request);
-        const auto status = engine_->wait(launch);
-        ASSERT_TRUE(status) << one.name << ": " << status.failure().what;
-        const Report report = engine_->report(*launch);
-        bool joined = false;
-        for (const std::string& note : report.notes) {
-          joined |= note.find("joined") != note.npos;
-          merged += note.find("computing again") != note.npos;
-        }
-        EXPECT_EQ(joined, !alone) << one.name;
-        for (const SliceReport& slice : report.slices) took.insert(slice.device + " " + slice.variant);
+        const Ran ran = run(request, one.name);
+        merged += ran.merged;
+        EXPECT_EQ(ran.joined, !alone) << one.name;
+        for (const SliceReport& slice : ran.report.slices) took.insert(slice.device + " " + slice.variant);
         for (std::size_t i = 0; i < n; ++i) one.plainly(i, in, at, out, more);
         if (random_() % 2) expect(outs, out, one.name);
       }
       expect(outs, out, one.name);
       expect(mores, more, one.name);
-      built();
+      wait_for_builds(*pool);
     }
     EXPECT_EQ(merged > 0, pairs.merges) << one.name;
     EXPECT_EQ(took.size(), 4u) << one.name;  // both variants on both devices
@@ -427,9 +429,7 @@ TEST_F(JoiningOnDevice, JoinsWhatVariantsLeave) {
                   ""},
                  {16, 1, 1},
                  {{64, 1, 1}}}}));
-  for (const Variant& variant : pool->variants) {
-    while (!engine_->is_built(*variant.kernel)) std::this_thread::yield();
-  }
+  wait_for_builds(*pool);
   Array in = random_array(n), at = permutation(n), out(n), more(n);
   for (std::uint32_t i = 0; i < n; ++i) out[i] = ~in[i], more[at[i]] = in[i];
   const auto ins = memory_of(in), ats = memory_of(at);
@@ -439,17 +439,13 @@ TEST_F(JoiningOnDevice, JoinsWhatVariantsLeave) {
     request.dimensions = 2;
     for (const auto& memory : {ins, ats, outs, mores}) request.arguments.emplace_back(View{memory, 0, 4 * n});
     request.wishes.parts = {1, 1}, request.wishes.initial = "wide", request.wishes.profiling = Profiling::never;
-    const auto launch = engine_->submit(request);
-    const auto status = engine_->wait(launch);
-    ASSERT_TRUE(status) << status.failure().what;
+    const Ran ran = run(request, "edges");
     std::set<std::string> took;
-    for (const SliceReport& slice : engine_->report(*launch).slices) took.insert(slice.device + " " + slice.variant);
+    for (const SliceReport& slice : ran.report.slices) took.insert(slice.device + " " + slice.variant);
     EXPECT_EQ(took.size(), 4u);
     expect(outs, out, "out");
     expect(mores, more, "more");
-    for (const Variant& variant : pool->variants) {
-      while (!engine_->is_built(*variant.kernel)) std::this_thread::yield();
-    }
+    wait_for_builds(*pool);
   }
 }
 
