@@ -252,6 +252,7 @@ bool Engine::take_prepared(Launch& launch, std::size_t w, const std::shared_ptr<
 void Engine::leave_out(Launch& launch, std::size_t w, const std::string& why) {
   Way& way = launch.ways[w];
   way.inputs = Way::Inputs::failed;
+  launch.ways.front().shape->plan.reset();  // which perhaps is this way
   for (Choice* choice : launch.choices) {
     if (choice) decide::give_up(choice->selection, w);
   }

@@ -395,16 +395,22 @@ TEST(Variants, HaveNoOffsetAndNoOtherGroups) {
 
 // The base, and the same on a copy of its input, which `padding` makes larger.
 struct Copied {
-  explicit Copied(Bench& bench, std::size_t padding = 0)
+  explicit Copied(Bench& bench, std::size_t padding = 0, bool in_order = false)
       : pool(*bench.engine->make_pool(
-            "map",
-            {{"map", {"map", "map", ""}, {16, 1, 1}, {{16, 1, 1}}},
-             {"copied", {"map", "map", ""}, {16, 1, 1}, {{16, 1, 1}}, [this, padding](const auto&, const auto& in) {
-                ++calls;
-                auto own = std::make_shared<std::vector<std::byte>>(in[0].bytes.size() + padding);
-                std::copy(in[0].bytes.begin(), in[0].bytes.end(), own->begin());
-                return std::vector<MadeArgument>{NewArray{own, *own}, std::size_t{1}, std::size_t{2}};
-              }}})) {}
+            "map", {{"map", {"map", "map", ""}, {16, 1, 1}, {{16, 1, 1}}},
+                    {"copied",
+                     {"map", "map", ""},
+                     {16, 1, 1},
+                     {{16, 1, 1}},
+                     [this, padding](const auto&, const auto& in) {
+                       ++calls;
+                       if (fails) throw std::runtime_error("it cannot");
+                       auto own = std::make_shared<std::vector<std::byte>>(in[0].bytes.size() + padding);
+                       std::copy(in[0].bytes.begin(), in[0].bytes.end(), own->begin());
+                       return std::vector<MadeArgument>{NewArray{own, *own}, std::size_t{1}, std::size_t{2}};
+                     },
+                     {},
+                     in_order}})) {}
 
   std::shared_ptr<Launch> submit(Bench& bench, const std::shared_ptr<Memory>& in, const std::shared_ptr<Memory>& out,
                                  Wishes wishes = {.profiling = Profiling::never, .initial = "copied"}) {
@@ -417,6 +423,7 @@ struct Copied {
   }
 
   int calls = 0;
+  bool fails = false;
   std::shared_ptr<Pool> pool;
 };
 
@@ -448,6 +455,24 @@ TEST(PreparedVariants, ThatFindNoRoomLeaveItToOthers) {
       bench.expect_mapped(out, 1);
     }
   }
+  EXPECT_EQ(copied.calls, 1);
+}
+
+// Launches that were there before it failed have it among their variants.
+TEST(PreparedVariants, ThatFailLeaveItToOthersInAllLaunchesOnTheWay) {
+  Quieter quiet;
+  Bench bench("device gpu gpu\nrate 1e6\ncopy in 1e9 out 1e9\nmemory 100\ndevice cpu cpu\nrate 1e6\n");
+  Copied copied(bench, 0, true);
+  copied.fails = true;
+  const auto in = bench.memory(2048), out = bench.memory(2048);  // not even a window of both fits
+  std::vector<std::shared_ptr<Launch>> launches;
+  for (int i = 0; i < 8; ++i) launches.push_back(copied.submit(bench, in, out, {.initial = "copied"}));
+  for (const auto& launch : launches) {
+    const auto status = bench.engine->wait(launch);
+    ASSERT_TRUE(status) << status.failure().what;
+    EXPECT_EQ(bench.engine->report(*launch).slices.at(0).variant, "map");
+  }
+  bench.expect_mapped(out, 1);
   EXPECT_EQ(copied.calls, 1);
 }
 
