@@ -90,7 +90,8 @@ void keep(Kernel::Value& to, Takes what, size_t size, const void* value, const v
   to.size = size;
   // A null buffer is allowed, and is the direct path's.
   if (what == Takes::memory || what == Takes::unknown) {
-    to.memory = given && live_inner(given, Kind::memory) ? static_cast<const Memory*>(given) : nullptr;
+    const bool live = what == Takes::memory || live_inner(given, Kind::memory);  // or it was refused
+    to.memory = given && live ? static_cast<const Memory*>(given) : nullptr;
     to.extent = to.memory ? to.memory->bytes : 0;
   } else if (value && what == Takes::value) {
     const auto* bytes = static_cast<const std::byte*>(value);
