@@ -2,6 +2,7 @@
 #include "core/box.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <tuple>
 
@@ -166,9 +167,44 @@ std::vector<Box> BoxSet::whole_footprints(const Footprint& footprint, const Box&
   return std::move(out.boxes_);
 }
 
+namespace {
+
+// The largest box that one of these grows to within all of them.
+Box large_box_of(const std::vector<Box>& boxes) {
+  const auto covered = [&](const Box& box) {
+    std::int64_t inside = 0;
+    for (const Box& one : boxes) inside += intersect(one, box).volume();
+    return inside == box.volume();
+  };
+  const auto smaller = [](const Box& a, const Box& b) { return a.volume() < b.volume(); };
+  const Box largest = *std::max_element(boxes.begin(), boxes.end(), smaller);
+  Box out = largest;
+  for (const Box& seed : boxes) {
+    if (seed.volume() < largest.volume() / 8) continue;  // there may be many
+    std::array<int, 3> order = {0, 1, 2};
+    do {
+      Box grown = seed;
+      for (int d : order) {
+        for (const Box& one : boxes) {
+          Box longer = grown;
+          longer.begin[d] = std::min(grown.begin[d], one.begin[d]);
+          longer.end[d] = std::max(grown.end[d], one.end[d]);
+          if (smaller(grown, longer) && covered(longer)) grown = longer;
+        }
+      }
+      out = std::max(out, grown, smaller);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+  return out;
+}
+
+}  // namespace
+
 std::optional<Box> BoxSet::take(const Footprint& footprint, const Box& space, std::int64_t points, int axis) {
   if (axis < 0 || axis > 2) throw InternalError("axis " + std::to_string(axis) + "; 0, 1 or 2 expected");
-  for (const Box& whole : whole_footprints(footprint, space)) {
+  std::vector<Box> wholes = whole_footprints(footprint, space);
+  if (wholes.size() > 1 && points >= volume()) wholes = {large_box_of(wholes)};
+  for (const Box& whole : wholes) {
     const std::int64_t f = footprint.points[axis];
     const std::int64_t across = whole.volume() / whole.extent(axis);
     // Rounded up, so that a launch cut into n equal parts is n slices and not n and a rest.

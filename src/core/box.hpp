@@ -73,7 +73,8 @@ class BoxSet {
   std::vector<Box> whole_footprints(const Footprint& footprint, const Box& space) const;
 
   // Removes and returns a box of whole footprints holding about `points` points, at least one footprint thick along
-  // `axis` and as wide as it can be across it. Nothing where no whole footprint is left.
+  // `axis` and as wide as it can be across it; where all points are asked for, of the largest box that can be found.
+  // Nothing where no whole footprint is left.
   std::optional<Box> take(const Footprint& footprint, const Box& space, std::int64_t points, int axis);
   // The same for a small part that is as compact as it can be: longest along x, then y, then z. It comes from the
   // smallest of the boxes that has so many points, or from the largest; or, with `where` from 0 to 1, from as near as

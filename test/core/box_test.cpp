@@ -97,6 +97,21 @@ TEST(BoxSet, AllOfAGuardedLaunchIsOneBox) {
   EXPECT_EQ(*set.take({{256, 1, 1}, true}, space, space.volume(), 0), space);
 }
 
+// A driver that hands out groups in chunks leaves threads idle at the end of each box, of small ones most of the time.
+TEST(BoxSet, WhoeverTakesAllBeginsWithTheLargestBox) {
+  const Box space{{0, 0, 0}, {64, 64, 48}};
+  const Footprint footprint{{8, 8, 8}, false};
+  BoxSet set(space);
+  for (const std::int64_t z : {0, 8, 24}) set.remove({{0, 0, z}, {16, 8, z + 8}});
+  std::vector<Box> taken;
+  while (auto box = set.take(footprint, space, space.volume(), 2)) taken.push_back(*box);
+  EXPECT_TRUE(set.empty());
+  EXPECT_EQ(
+      taken,
+      (std::vector<Box>{
+          {{0, 8, 0}, {64, 64, 48}}, {{16, 0, 0}, {64, 8, 48}}, {{0, 0, 32}, {16, 8, 48}}, {{0, 0, 16}, {16, 8, 24}}}));
+}
+
 TEST(BoxSet, EqualPartsAreAsManySlicesAsAskedFor) {
   for (int parts : {1, 2, 3, 7, 8, 64}) {
     const Box space = box_of(10'007);
