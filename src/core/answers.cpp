@@ -51,7 +51,7 @@ bool contiguous(const BoundKernel& kernel, const Box& groups) {
   return true;
 }
 
-std::optional<int> best_axis(const BoundKernel& kernel, const Box& groups) {
+std::optional<int> best_axis(const BoundKernel& kernel, const Box& groups, BytesAre bytes) {
   std::optional<int> best;
   std::pair<std::int64_t, std::int64_t> least;
   for (int axis = 2; axis >= 0; --axis) {
@@ -64,7 +64,9 @@ std::optional<int> best_axis(const BoundKernel& kernel, const Box& groups) {
         count.second += pieces(t.read);
       }
     }
-    if (!best || count < least) best = axis, least = count;
+    const std::int64_t more = best ? count.first + count.second - least.first - least.second : -1;
+    const bool better = bytes == BytesAre::copied ? count < least : more < 0 || (more == 0 && count != least);
+    if (!best || better) best = axis, least = count;
   }
   return best;
 }

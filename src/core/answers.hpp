@@ -13,9 +13,12 @@ namespace heddle::core {
 // ranges. False where they are unknown.
 bool contiguous(const BoundKernel& kernel, const Box& groups);
 
-// The axis along which cutting `groups` in two leaves the fewest pieces of bytes that are written, then read; among
-// equals the slowest. Nothing where no axis has two groups.
-std::optional<int> best_axis(const BoundKernel& kernel, const Box& groups);
+// The axis along which cutting `groups` in two leaves the fewest pieces of bytes; among equals the slowest. Where they
+// are to be copied, of those that are written, then read. In a memory that all share, of both; where one axis leaves
+// more of these and another as many more of those, as in a transposition, the faster one: whoever walks along it then
+// comes by half of the pages. Nothing where no axis has two groups.
+enum class BytesAre { copied, shared };
+std::optional<int> best_axis(const BoundKernel& kernel, const Box& groups, BytesAre bytes = BytesAre::copied);
 
 // Whether all groups do the same amount of work (DySel 3.4), but for those at the edge of the launch: no loop whose
 // length, and no branch between two kinds of work, depends on data or on the group's place.

@@ -372,7 +372,7 @@ void Engine::bind(Launch& launch) {
   way.shape = way.kernel->shape(way.grid, scalars, sizes);
   launch.whole = way.shape->whole;
   launch.undivided = way.shape->undivided;
-  launch.axis = way.shape->axis;
+  launch.axis = all_on_host_ ? way.shape->axis_on_host : way.shape->axis;
   launch.one_space = way.shape->one_space;
 }
 

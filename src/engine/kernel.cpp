@@ -154,6 +154,7 @@ std::shared_ptr<const Shape> Kernel::shape(const core::Grid& grid, const std::ve
       made->undivided = "more groups than the box form can count";
     const auto axis = core::best_axis(*made->bound, all);
     made->axis = axis.value_or(0);
+    made->axis_on_host = core::best_axis(*made->bound, all, core::BytesAre::shared).value_or(0);
     if (!axis && made->undivided.empty()) made->undivided = "it is one group";
   }
   made->whole = touches(*made, all);

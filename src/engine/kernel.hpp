@@ -97,7 +97,8 @@ struct Shape {
   std::string undivided;                        // why it must be; empty: it can be cut
   bool one_space = true;                        // what boxes write in different memories could not be joined by copying
   std::vector<core::Merge> merges;              // per argument, where they could not: how else; empty: in no way
-  int axis = 0;                                 // along which cuts leave the fewest pieces
+  int axis = 0;                                 // along which cuts leave the fewest pieces to copy
+  int axis_on_host = 0;                         // and the fewest in a memory that all share
   std::vector<double> variables;                // that times may depend on: sizes, integers, number of groups
   mutable bool footprint_fits = false;          // was looked at: it writes what the base writes
   mutable std::optional<Plan> plan;             // mutable: under the engine's lock, as all here

@@ -49,6 +49,8 @@ inline std::vector<std::string> summary(const Case& c, const core::KernelFacts& 
     if (merge != core::Merge::nothing) out.push_back(who + "merge " + name + ": " + to_string(merge));
   }
   if (const auto axis = core::best_axis(bound, all)) out.push_back(who + "axis " + std::to_string(*axis));
+  if (const auto axis = core::best_axis(bound, all, core::BytesAre::shared))
+    out.push_back(who + "axis on host " + std::to_string(*axis));
   if (!orders.empty()) out.push_back(who + "least strides " + core::order_of_least_strides(facts, grid, scalars));
   if (core::contiguous(bound, all)) out.push_back(who + "contiguous");
   return out;

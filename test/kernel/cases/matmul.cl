@@ -11,6 +11,7 @@
 //! expect matmul: written C exact
 //! expect matmul: box form needed
 //! expect matmul: axis 1
+//! expect matmul: axis on host 1
 //! expect-box reqd_work_group_size(4, 4, 1)
 #ifndef TS
 #define TS 16
