@@ -169,30 +169,36 @@ std::vector<Box> BoxSet::whole_footprints(const Footprint& footprint, const Box&
 
 namespace {
 
-// The largest box that one of these grows to within all of them.
-Box large_box_of(const std::vector<Box>& boxes) {
+// The largest box that one of the largest of these grows to within all of them.
+Box large_box_of(std::vector<Box> boxes) {
+  const auto larger = [](const Box& a, const Box& b) { return a.volume() > b.volume(); };
+  std::stable_sort(boxes.begin(), boxes.end(), larger);
+  constexpr std::size_t seeds = 4, many = 32;  // among many, looking takes longer than small boxes do
+  if (boxes.size() > many) return boxes.front();
   const auto covered = [&](const Box& box) {
     std::int64_t inside = 0;
     for (const Box& one : boxes) inside += intersect(one, box).volume();
     return inside == box.volume();
   };
-  const auto smaller = [](const Box& a, const Box& b) { return a.volume() < b.volume(); };
-  const Box largest = *std::max_element(boxes.begin(), boxes.end(), smaller);
-  Box out = largest;
-  for (const Box& seed : boxes) {
-    if (seed.volume() < largest.volume() / 8) continue;  // there may be many
+  // By the length of a neighbour, as long as there is one to grow by.
+  const auto grow = [&](Box& box, int d) {
+    for (auto one = boxes.begin(); one != boxes.end();) {
+      Box longer = box;
+      longer.begin[d] = std::min(box.begin[d], one->begin[d]);
+      longer.end[d] = std::max(box.end[d], one->end[d]);
+      const bool touches = one->begin[d] == box.end[d] || one->end[d] == box.begin[d];
+      const bool grows = touches && covered(longer);
+      if (grows) box = longer;
+      one = grows ? boxes.begin() : one + 1;
+    }
+  };
+  Box out = boxes.front();
+  for (std::size_t s = 0; s < std::min(seeds, boxes.size()); ++s) {
     std::array<int, 3> order = {0, 1, 2};
     do {
-      Box grown = seed;
-      for (int d : order) {
-        for (const Box& one : boxes) {
-          Box longer = grown;
-          longer.begin[d] = std::min(grown.begin[d], one.begin[d]);
-          longer.end[d] = std::max(grown.end[d], one.end[d]);
-          if (smaller(grown, longer) && covered(longer)) grown = longer;
-        }
-      }
-      out = std::max(out, grown, smaller);
+      Box grown = boxes[s];
+      for (int d : order) grow(grown, d);
+      if (larger(grown, out)) out = grown;
     } while (std::next_permutation(order.begin(), order.end()));
   }
   return out;
@@ -203,7 +209,7 @@ Box large_box_of(const std::vector<Box>& boxes) {
 std::optional<Box> BoxSet::take(const Footprint& footprint, const Box& space, std::int64_t points, int axis) {
   if (axis < 0 || axis > 2) throw InternalError("axis " + std::to_string(axis) + "; 0, 1 or 2 expected");
   std::vector<Box> wholes = whole_footprints(footprint, space);
-  if (wholes.size() > 1 && points >= volume()) wholes = {large_box_of(wholes)};
+  if (wholes.size() > 1 && points >= volume()) wholes = {large_box_of(std::move(wholes))};
   for (const Box& whole : wholes) {
     const std::int64_t f = footprint.points[axis];
     const std::int64_t across = whole.volume() / whole.extent(axis);
