@@ -280,7 +280,7 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
     launch.initial = asked == launch.ways.end() ? 0 : static_cast<std::size_t>(asked - launch.ways.begin());
   }
   // Along an axis that leaves few pieces, if all footprints are thin there.
-  launch.axis = all_on_host_ ? base.shape->axis_on_host : base.shape->axis;
+  launch.axis = base.shape->axis;
   const auto thickness = [&](int axis) {
     double most = 0;
     for (const Way& way : launch.ways) {

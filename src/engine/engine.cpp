@@ -175,7 +175,8 @@ core::Result<std::shared_ptr<Kernel>> Engine::make_kernel(KernelSource source) {
     else
       why = answer.failure().what;
   }
-  auto kernel = std::make_shared<Kernel>(std::move(source), std::move(analysis), why, members_.size());
+  auto kernel = std::make_shared<Kernel>(std::move(source), std::move(analysis), why, members_.size(),
+                                         all_on_host_ ? core::BytesAre::shared : core::BytesAre::copied);
   // The primary first, so that mistakes show at once; where it cannot, whoever can.
   std::vector<std::size_t> order = {primary_};
   for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -372,7 +373,7 @@ void Engine::bind(Launch& launch) {
   way.shape = way.kernel->shape(way.grid, scalars, sizes);
   launch.whole = way.shape->whole;
   launch.undivided = way.shape->undivided;
-  launch.axis = all_on_host_ ? way.shape->axis_on_host : way.shape->axis;
+  launch.axis = way.shape->axis;
   launch.one_space = way.shape->one_space;
 }
 

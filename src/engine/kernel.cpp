@@ -69,8 +69,9 @@ core::SpanSet Touch::all() const {
   return out;
 }
 
-Kernel::Kernel(KernelSource source, std::optional<kernel::Analysis> analysis, std::string no_facts, std::size_t members)
-    : built(members), paces(members), source_(std::move(source)), analysis_(std::move(analysis)) {
+Kernel::Kernel(KernelSource source, std::optional<kernel::Analysis> analysis, std::string no_facts, std::size_t members,
+               core::BytesAre bytes)
+    : built(members), paces(members), source_(std::move(source)), analysis_(std::move(analysis)), bytes_(bytes) {
   if (!analysis_) {
     why_not_ = no_facts;
     return;
@@ -152,9 +153,8 @@ std::shared_ptr<const Shape> Kernel::shape(const core::Grid& grid, const std::ve
     made->bound = std::make_unique<core::BoundKernel>(*facts_, grid, scalars);
     if (cut_by_ == CutBy::box && !core::fits_box_form(grid))
       made->undivided = "more groups than the box form can count";
-    const auto axis = core::best_axis(*made->bound, all);
+    const auto axis = core::best_axis(*made->bound, all, bytes_);
     made->axis = axis.value_or(0);
-    made->axis_on_host = core::best_axis(*made->bound, all, core::BytesAre::shared).value_or(0);
     if (!axis && made->undivided.empty()) made->undivided = "it is one group";
   }
   made->whole = touches(*made, all);

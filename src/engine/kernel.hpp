@@ -97,8 +97,7 @@ struct Shape {
   std::string undivided;                        // why it must be; empty: it can be cut
   bool one_space = true;                        // what boxes write in different memories could not be joined by copying
   std::vector<core::Merge> merges;              // per argument, where they could not: how else; empty: in no way
-  int axis = 0;                                 // along which cuts leave the fewest pieces to copy
-  int axis_on_host = 0;                         // and the fewest in a memory that all share
+  int axis = 0;                                 // along which cuts leave the fewest pieces
   std::vector<double> variables;                // that times may depend on: sizes, integers, number of groups
   mutable bool footprint_fits = false;          // was looked at: it writes what the base writes
   mutable std::optional<Plan> plan;             // mutable: under the engine's lock, as all here
@@ -112,7 +111,8 @@ struct Shape {
 
 class Kernel {
  public:
-  Kernel(KernelSource source, std::optional<kernel::Analysis> analysis, std::string no_facts, std::size_t members);
+  Kernel(KernelSource source, std::optional<kernel::Analysis> analysis, std::string no_facts, std::size_t members,
+         core::BytesAre bytes = core::BytesAre::copied);
 
   const KernelSource& source() const { return source_; }
   const core::KernelFacts* facts() const { return facts_; }
@@ -141,6 +141,7 @@ class Kernel {
   const core::KernelFacts* facts_ = nullptr;
   CutBy cut_by_ = CutBy::nothing;
   std::string why_not_;
+  core::BytesAre bytes_;                              // between the devices
   std::vector<std::shared_ptr<const Shape>> shapes_;  // the newest first; launches hold them, too
 };
 
