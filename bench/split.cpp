@@ -88,17 +88,23 @@ class There {
     for (int tries = 0; tries < 30; ++tries) {
       const double time = run_once(parts);
       if (parts.empty()) return time;
-      std::set<std::string> worked, meant;
-      for (const engine::SliceReport& s : engine_.report(*last_).slices) worked.insert(s.device);
+      std::set<std::string> meant;
       for (std::size_t d = 0; d < parts.size(); ++d) {
         if (parts[d] > 0) meant.insert(engine_.devices()[d]->info().id);
       }
-      if (worked == meant) return time;
+      if (worked() == meant) return time;
       if (!last_->undivided.empty())
         throw Failed{{core::FailureKind::unsupported, "cannot be cut: " + last_->undivided, ""}};
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return std::numeric_limits<double>::infinity();
+  }
+
+  // Who did something of the last launch.
+  std::set<std::string> worked() {
+    std::set<std::string> out;
+    for (const engine::SliceReport& s : engine_.report(*last_).slices) out.insert(s.device);
+    return out;
   }
 
   // What each device did of the last launch.
@@ -302,7 +308,12 @@ std::vector<Row> measure(Context& context, const workloads::Workload& workload, 
                    [&] { return there.run(oracle); }});
   for (int i = 0; i < (apart(context.machine) ? 30 : 12); ++i) there.run();  // finds out, and settles
   const std::string shares = there.shares();
-  cases.push_back({prefix + ours_name + ", " + shares, "ms", [&] { return there.run(); }});
+  int launches = 0, on_several = 0;
+  cases.push_back({prefix + ours_name + ", " + shares, "ms", [&] {
+                     const double time = there.run();
+                     ++launches, on_several += there.worked().size() > 1;
+                     return time;
+                   }});
 
   // Halves of a CPU against the CPU itself.
   std::optional<device::Machine> whole_machine;
@@ -319,7 +330,9 @@ std::vector<Row> measure(Context& context, const workloads::Workload& workload, 
   }
   // Short launches differ by some percent, and cost little.
   const bool is_short = *std::min_element(alone.begin(), alone.end()) < 10;
-  std::vector<Row> out = context.interleave("", cases, quick ? 3 : is_short ? 61 : 15);
+  std::vector<Row> out = context.interleave("", cases, quick ? 3 : is_short ? 201 : 15);
+  // It may change its mind.
+  out.push_back(summarise(prefix + "launches that Heddle shared", "", "%", {100.0 * on_several / launches}));
   for (Row& row : breakdown(there, prefix)) out.push_back(std::move(row));
   return out;
 }
