@@ -15,7 +15,8 @@ namespace {
 constexpr double first_look = 1.0 / 1024, largest_look = 1.0 / 16;
 constexpr double least_gain = 0.02;  // that a launch on several devices must have
 constexpr double much_gain = 0.1;    // that is not chance
-constexpr int tries = 4;             // of which the least counts
+constexpr int tries = 4;             // before it is compared with what is near
+constexpr std::size_t latest = 9;    // launches that count
 constexpr double worth = 0.04;       // of all rates: who adds less is left out
 constexpr double same = 0.01;        // parts that differ by less are the same
 constexpr double much_slower = 1.3;
@@ -69,20 +70,21 @@ class Chooser {
       if (!rate || find(all_on(m, can_.size()))) continue;
       const auto [largest, before] = largest_parts(m);
       // In little parts, what it takes to begin may hide that it is faster.
-      const bool promising = 1 / *rate < 6 * single.seconds && expected(largest, before, 1) < single.seconds;
-      if (1 / *rate < 2 * single.seconds || promising) return {all_on(m, can_.size())};
+      const bool promising =
+          1 / *rate < 6 * single.usual.seconds && expected(largest, before, 1) < single.usual.seconds;
+      if (1 / *rate < 2 * single.usual.seconds || promising) return {all_on(m, can_.size())};
     }
     if (in_turn_) return {single.parts, true};
     if (const auto shared = next_shared()) return {*shared};
     if (const auto others = without_lead(single)) return {*others};
     const Outcome* several = best([](const Outcome& one) { return taking_part(one.parts) > 1 && !is_look(one.parts); });
     // Where one is nearly as good as the other, each is tried as often: the least of few is chance.
-    const bool near = several && several->seconds < (1 + much_gain) * single.seconds &&
-                      single.seconds < (1 + much_gain) * several->seconds;
+    const bool near = several && several->usual.seconds < (1 + much_gain) * single.usual.seconds &&
+                      single.usual.seconds < (1 + much_gain) * several->usual.seconds;
     for (const Outcome* one : {&single, several}) {
       if (near && one->times < tries) return {one->parts};
     }
-    const bool shares = several && several->seconds < (1 - least_gain) * single.seconds;
+    const bool shares = several && several->usual.seconds < (1 - least_gain) * single.usual.seconds;
     return {shares ? several->parts : single.parts, true};
   }
 
@@ -104,7 +106,7 @@ class Chooser {
   const Outcome* best(const Which& which) const {
     const Outcome* out = nullptr;
     for (const Outcome* one : outcomes_) {
-      if (which(*one) && (!out || one->seconds < out->seconds)) out = one;
+      if (which(*one) && (!out || one->usual.seconds < out->usual.seconds)) out = one;
     }
     return out;
   }
@@ -113,7 +115,7 @@ class Chooser {
   const Outcome* unconfirmed() const {
     const Outcome* fastest = best([](const Outcome&) { return true; });
     for (const Outcome* one : outcomes_) {
-      if (one->times < 2 && !is_look(one->parts) && one->seconds < 1.5 * fastest->seconds) return one;
+      if (one->times < 2 && !is_look(one->parts) && one->usual.seconds < 1.5 * fastest->usual.seconds) return one;
     }
     return nullptr;
   }
@@ -122,9 +124,10 @@ class Chooser {
   std::optional<double> rate_of(std::size_t m) const {
     const Outcome* largest = nullptr;
     for (const Outcome* one : outcomes_) {
-      if (one->parts[m] > 0 && one->ready[m] > 0 && (!largest || one->parts[m] > largest->parts[m])) largest = one;
+      if (one->parts[m] > 0 && one->usual.ready[m] > 0 && (!largest || one->parts[m] > largest->parts[m]))
+        largest = one;
     }
-    return largest ? std::optional(largest->parts[m] / largest->ready[m]) : std::nullopt;
+    return largest ? std::optional(largest->parts[m] / largest->usual.ready[m]) : std::nullopt;
   }
 
   // The largest part that a member had, and the largest of those below it.
@@ -137,11 +140,11 @@ class Chooser {
     for (const Outcome* one : outcomes_) {
       const double part = one->parts[m];
       if (part > 1.001 * largest.part)
-        before = std::exchange(largest, {part, one->ready[m], one->times});
+        before = std::exchange(largest, {part, one->usual.ready[m], one->times});
       else if (part > 0.999 * largest.part)
-        largest = {largest.part, std::min(largest.took, one->ready[m]), largest.times + one->times};
+        largest = {largest.part, std::min(largest.took, one->usual.ready[m]), largest.times + one->times};
       else if (part > before.part)
-        before = {part, one->ready[m], one->times};
+        before = {part, one->usual.ready[m], one->times};
     }
     return {largest, before};
   }
@@ -166,9 +169,10 @@ class Chooser {
       double wanted = first_look;
       if (largest.part > 0) {
         wanted = std::min(8 * largest.part, largest_look);
-        const bool affordable = before.part > 0 ? expected(largest, before, wanted) < single.seconds / 2 + start
-                                                : largest.took < single.seconds / 4 + start;
-        if (!affordable) wanted = largest.times < 2 && largest.took < too_slow * single.seconds ? largest.part : 0;
+        const bool affordable = before.part > 0 ? expected(largest, before, wanted) < single.usual.seconds / 2 + start
+                                                : largest.took < single.usual.seconds / 4 + start;
+        if (!affordable)
+          wanted = largest.times < 2 && largest.took < too_slow * single.usual.seconds ? largest.part : 0;
         if (largest.part > largest_look / 1.5) wanted = 0;
       }
       if (wanted > 0) any = true, out[m] = wanted, out[base] -= wanted;
@@ -190,7 +194,7 @@ class Chooser {
       if (can_[m] && m != lead_ && largest.part > 0) rates[m] = 1 / expected(largest, before, 1);
     }
     leave_out_the_slow(rates);
-    if (taking_part(rates) < 2 || std::accumulate(rates.begin(), rates.end(), 0.0) * single.seconds < 1)
+    if (taking_part(rates) < 2 || std::accumulate(rates.begin(), rates.end(), 0.0) * single.usual.seconds < 1)
       return std::nullopt;
     const Parts out = in_steps(rates, steps_);
     return out.empty() || find(out) ? std::nullopt : std::optional(out);
@@ -211,7 +215,7 @@ class Chooser {
     Parts rates(can_.size(), 0);
     for (std::size_t m = 0; m < can_.size(); ++m) {
       if (together)
-        rates[m] = together->parts[m] > 0 ? together->parts[m] / together->ready[m] : 0;
+        rates[m] = together->parts[m] > 0 ? together->parts[m] / together->usual.ready[m] : 0;
       else if (can_[m])
         rates[m] = rate_of(m).value_or(0);
     }
@@ -240,7 +244,7 @@ Parts all_on(std::size_t member, std::size_t count) {
 }
 
 void recall(Experience& experience, const Parts& parts, double seconds) {
-  experience.recalled = Outcome{parts, {}, seconds, 2};
+  experience.recalled = Outcome{parts, {seconds, {}}, 2, {}};
 }
 
 void note_failure(Experience& experience, std::size_t member) {
@@ -264,39 +268,43 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
   experience.lost = 0;
   if (auto& recalled = experience.recalled) {
     // It was another machine, or another time.
-    const bool as_before = seconds <= 2 * recalled->seconds && seconds >= 0.5 * recalled->seconds;
+    const bool as_before = seconds <= 2 * recalled->usual.seconds && seconds >= 0.5 * recalled->usual.seconds;
     if (alike(recalled->parts, parts) && !as_before) recalled.reset();
   }
   const auto at = std::find_if(experience.outcomes.begin(), experience.outcomes.end(),
                                [&](const Outcome& one) { return alike(one.parts, parts); });
   if (at == experience.outcomes.end()) {
-    experience.outcomes.push_back({parts, ready, seconds, 1});
+    experience.outcomes.push_back({parts, {seconds, ready}, 1, {{seconds, ready}}});
     return;
   }
   // Where all has become slower, what was seen before holds no more.
-  if (experience.slower == 0) experience.usual = at->seconds;
+  if (experience.slower == 0) experience.usual = at->usual.seconds;
   if (at->times >= 2) experience.slower = seconds > much_slower * experience.usual ? experience.slower + 1 : 0;
   if (experience.slower >= 3 << std::min(experience.restarts, most_restarts)) {
-    experience.outcomes = {{parts, ready, seconds, 1}};
+    experience.outcomes = {{parts, {seconds, ready}, 1, {{seconds, ready}}}};
     experience.recalled.reset();
     experience.slower = 0, ++experience.restarts;
     return;
   }
-  // While it is tried the least; then what is usual: the luckiest of many is no promise, and the unluckiest no threat.
-  for (std::size_t m = 0; m < ready.size(); ++m)
-    at->ready[m] = at->times < tries       ? std::min(at->ready[m], ready[m])
-                   : seconds < at->seconds ? ready[m]
-                                           : at->ready[m];
-  if (at->times < tries)
-    at->seconds = std::min(at->seconds, seconds);
-  else
-    at->seconds *= 1 + 0.15 * std::clamp(seconds / at->seconds - 1, -much_gain, much_gain);
+  // The luckiest of many is no promise, and the unluckiest no threat. Of two the least counts: the first may have moved
+  // bytes that stay.
+  at->latest.push_back({seconds, ready});
+  if (at->latest.size() > latest) at->latest.erase(at->latest.begin());
+  std::vector<const Took*> sorted;
+  for (const Took& one : at->latest) sorted.push_back(&one);
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end(),
+                   [](const Took* a, const Took* b) { return a->seconds < b->seconds; });
+  at->usual = **middle;
+  if (at->latest.size() < 3) {
+    for (std::size_t m = 0; m < ready.size(); ++m) at->usual.ready[m] = std::min(at->latest.front().ready[m], ready[m]);
+  }
   at->times = std::min(at->times + 1, tries);
 }
 
 std::optional<double> alone(const Experience& experience, std::size_t member) {
   for (const Outcome& one : experience.outcomes) {
-    if (member < one.parts.size() && one.parts[member] == 1) return one.seconds;
+    if (member < one.parts.size() && one.parts[member] == 1) return one.usual.seconds;
   }
   return std::nullopt;
 }

@@ -15,11 +15,16 @@ using Parts = std::vector<double>;
 
 Parts all_on(std::size_t member, std::size_t count);
 
+struct Took {
+  double seconds = 0;         // until all members were ready
+  std::vector<double> ready;  // seconds until each was; 0: it had no part
+};
+
 struct Outcome {
   Parts parts;
-  std::vector<double> ready;  // seconds until each member was, at the best; 0: it had no part
-  double seconds = 0;         // until all were
-  int times = 0;              // that it was tried
+  Took usual;                // of the last few launches, the one in the middle
+  int times = 0;             // that it was tried
+  std::vector<Took> latest;  // the oldest first
 };
 
 // What launches of one shape have shown.

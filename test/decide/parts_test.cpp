@@ -216,6 +216,21 @@ TEST(Parts, BeginsAnewWhenAllHasBecomeSlower) {
   EXPECT_EQ(machine.settle(), all_on(0, 2));
 }
 
+// A little slower than while it was tried, so that nothing begins anew: it gets less.
+TEST(Parts, WhoHasBecomeALittleSlowerGetsLess) {
+  Machine machine{{1, 7.2}, {0, 0}};
+  EXPECT_NEAR(machine.settle()[1], 0.122, 0.01);
+  machine.alone[1] *= 1.25;
+  for (int launch = 0; launch < 30; ++launch) {
+    const Parts parts = next_parts(machine.experience, {machine.can}).parts;
+    note(machine.experience, parts, machine.ready(parts), Machine::seconds(machine.ready(parts)));
+  }
+  EXPECT_EQ(machine.experience.restarts, 0);
+  const Next next = next_parts(machine.experience, {machine.can});
+  EXPECT_TRUE(next.settled);
+  EXPECT_NEAR(next.parts[1], 0.1, 0.01);
+}
+
 TEST(Parts, WhereTimesComeAndGoLessAndLessIsTriedAnew) {
   Machine machine{{1, 1}, {0, 0}};
   int trials = 0;
