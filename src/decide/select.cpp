@@ -23,9 +23,17 @@ std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points,
   return (std::max({points, one, look ? 0 : s.rivals[rival].wave}) + one - 1) / one * one;
 }
 
-// Of two samples the lesser where one that was disturbed must not decide.
+// Whether a part has so few footprints for each unit that a unit which comes late makes it take twice as long: another
+// one then computes two of them.
+bool is_coarse(const Selection& s, const Rival& rival, std::int64_t points) {
+  return s.units > 1 &&
+         static_cast<double>(points) < 4.0 * s.units * static_cast<double>(core::volume(rival.footprint));
+}
+
+// Of two samples the lesser where one that was disturbed must not decide; not of those in regions that differ.
 std::optional<double> cost_in(const Selection& s, const Rival& rival) {
-  if (s.longer && rival.samples.size() == 2) return std::min(rival.samples[0], rival.samples[1]);
+  const bool of_own_parts = s.longer || (!same_parts(s) && is_coarse(s, rival, s.length));
+  if (of_own_parts && rival.samples.size() == 2) return std::min(rival.samples[0], rival.samples[1]);
   return cost_of(rival);
 }
 
@@ -47,6 +55,8 @@ constexpr double shortest_launch = 50;
 constexpr double long_launch = 100;
 // And a part that takes longer than so many is not computed twice.
 constexpr double long_part = 10;
+// Nor is a probe repeated that took a larger part of the launch than one in so many.
+constexpr std::int64_t little_of = 50;
 
 bool runs(const Rival& rival) { return rival.ready && !rival.out; }
 
@@ -138,7 +148,8 @@ void decide_if_clear(Selection& s) {
     Rival& rival = s.rivals[r];
     if (!runs(rival)) continue;
     const auto mine = cost_in(s, rival);
-    const double at_once = (same_parts(s) && !s.whole) || s.longer ? far_off_elsewhere : far_off;
+    const bool doubtful = (same_parts(s) || is_coarse(s, rival, s.length)) && !s.whole;
+    const double at_once = doubtful || s.longer ? far_off_elsewhere : far_off;
     const double limit = rival.samples.size() >= 5 ? close : rival.samples.size() >= 2 ? worse : at_once;
     if (r != best && mine && *mine > limit * *cost) rival.out = true;
     open |= runs(rival) && rival.samples.size() < enough(s, rival);
@@ -194,7 +205,11 @@ double at_least(const Selection& s, const Rival& rival, double cost, std::int64_
 }
 
 bool is_far_off(const Selection& s, const Rival& rival, std::int64_t points) {
-  return at_least(s, rival, *rival.look, rival.reach, points) > limit_of_looks(s, points) * best_look(s);
+  double limit = limit_of_looks(s, points);
+  // Where the least part takes long, looks are as long as what would be compared after them.
+  if (same_parts(s) && *rival.look * static_cast<double>(rival.reach) > long_part * s.shortest)
+    limit = std::min(limit, far_off_when_long);
+  return at_least(s, rival, *rival.look, rival.reach, points) > limit * best_look(s);
 }
 
 // Points on which one that was seen on fewer than the best should be seen again; 0: on none. As many as that, but no
@@ -230,8 +245,10 @@ bool is_enough(const Selection& s, const Probe& probe, double seconds) {
 bool to_be_looked_at(const Selection& s, const Rival& rival, std::int64_t points) {
   if (!runs(rival) || !rival.look) return runs(rival);
   if (is_far_off(s, rival, points)) {
-    const double seconds = *rival.look * static_cast<double>(rival.reach);
-    return rival.looks < 2 && *rival.look < 2 * best_look(s) && seconds < 5 * s.shortest;
+    const double seconds = *rival.look * static_cast<double>(rival.reach), best = best_look(s);
+    const bool coarse = is_coarse(s, rival, rival.reach) && little_of * rival.reach <= points;
+    return rival.looks < 2 &&
+           (coarse ? *rival.look < 2 * far_off * best : *rival.look < 2 * best && seconds < 5 * s.shortest);
   }
   return wider_reach(s, rival, points) > 0;
 }
@@ -376,7 +393,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     std::erase(s.visitors, r);  // once more
     return;
   }
-  if (disturbed && ++rival.disturbed <= 2) {
+  if (disturbed && little_of * points <= probe.of && ++rival.disturbed <= 2) {
     std::erase(s.visitors, r);  // once more
     return;
   }
@@ -384,7 +401,9 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     s.visitors.clear(), --s.regions, s.piloted = true;
     return;
   }
-  s.heavy |= probe.pilot && seconds > long_part * s.shortest;
+  const bool begins = probe.pilot || (s.mode == Mode::hybrid && same_parts(s) && !probe.look && !probe.whole &&
+                                      !probe.repeat && !probe.beside);
+  s.heavy |= begins && seconds > long_part * s.shortest;
   const double cost = seconds / static_cast<double>(points);
   s.points = probe.of;
   if (s.believed) {
@@ -424,7 +443,7 @@ bool worth_repeating(const Selection& s) {
   double cost = guess_of(s.rivals[*s.winner]).value_or(0);
   cost = std::min(cost, s.expected.value_or(cost));
   const double all = cost * static_cast<double>(s.points);
-  return all * s.since >= 10 * (s.spent - cost * static_cast<double>(s.done));
+  return all * s.since >= 20 * (s.spent - cost * static_cast<double>(s.done));
 }
 
 void give_up(Selection& s, std::size_t r) {

@@ -87,8 +87,10 @@ struct Selection {
 
 // Slower than the best by this: out at first sight, or after one sample; the same where parts differ, so that another
 // may show the contrary, and where launches are so short that whole ones are compared; at first sight on a part that is
-// smaller than the one on which the first was seen; after two samples; after five.
-constexpr double far_off = 1.3, far_off_elsewhere = 2.5, far_off_on_less = 4, worse = 1.1, close = 1.05;
+// smaller than the one on which the first was seen; where parts differ, on one that takes long; after two samples;
+// after five.
+constexpr double far_off = 1.3, far_off_elsewhere = 2.5, far_off_on_less = 4, far_off_when_long = 2, worse = 1.1,
+                 close = 1.05;
 // Another time per point than was expected: so many times as much, or as little.
 constexpr double surprising = 1.25, pleasing = 1.5;
 
@@ -118,13 +120,14 @@ bool to_be_repeated(const Selection& selection, const Probe& probe);
 
 // A probe begins, on this part of the launch.
 void begin(Selection& selection, const Probe& probe, const core::Box& box, std::uint64_t launch = 0);
-// It has ended. Where something else disturbed it, it is repeated, twice at most for each rival.
+// It has ended. Where something else disturbed it, it is repeated, twice at most for each rival, if it was little of
+// the launch.
 void learn(Selection& selection, const Probe& probe, double seconds, bool disturbed = false);
 // Whether a look of so many seconds shows the work, and not only what any launch costs: on 16 cores that may be more
 // than a look would take.
 bool tells(const Selection& selection, double seconds);
-// Whether a launch that wants to find out once more should: all of those since the last time together lasted ten times
-// as long as that cost.
+// Whether a launch that wants to find out once more should: all of those since the last time together lasted twenty
+// times as long as that cost.
 bool worth_repeating(const Selection& selection);
 // A rival failed, or is not there.
 void give_up(Selection& selection, std::size_t rival);

@@ -267,6 +267,24 @@ TEST(Select, WhatWasDisturbedIsRepeatedTwiceAtMost) {
   EXPECT_EQ(always.winner, 0u);
 }
 
+TEST(Select, WhatWasDisturbedCountsWhereItIsMuchOfTheLaunch) {
+  Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
+  learn(s, Probe{0, 4096, false, false, 1 << 16, true}, 4096e-6, true);
+  EXPECT_EQ(s.rivals[0].look, 1e-6);
+  EXPECT_EQ(next_probe(s, 1 << 16)->rival, 1u);
+}
+
+// With one footprint for each unit: another unit then has two of them.
+TEST(Select, NobodyIsOutForAUnitThatCameLate) {
+  for (const int late : {1, 2}) {  // a look, the first sample
+    int run = 0;
+    const Outcome out = compete(selection_of(Mode::fully, 16, {rival(1024), rival(1024)}), 1 << 20, [&](std::size_t r) {
+      return r == 0 ? 1e-6 : ++run == late ? 1.8e-6 : 0.9e-6;
+    });
+    EXPECT_EQ(out.winner, 1u) << late;
+  }
+}
+
 TEST(Select, HybridComparesTheSameRegions) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(4)});
   EXPECT_EQ(s.together.points[0], 128);
@@ -337,6 +355,18 @@ TEST(Select, WhereRegionsDifferTwoAreEnough) {
   EXPECT_EQ(s.winner, 0u);
 }
 
+// Nor is the lesser of two samples what counts then: little of the work is where either is fast.
+TEST(Select, WherePartsDifferBothRegionsCount) {
+  Selection s = selection_of(Mode::hybrid, 2, {rival(256), rival(256)});
+  s.looked = true, s.points = 1 << 17, s.length = 512;
+  for (Rival& one : s.rivals) one.look = 4e-6;
+  for (int i = 0; i < 4; ++i) {
+    const std::size_t other = next_probe(s, s.points)->rival;
+    take_part(s, i < 2 ? (other ? 2.9e-3 : 2.1e-3) : (other ? 32e-6 : 40e-6));
+  }
+  EXPECT_EQ(s.winner, 0u);
+}
+
 // What is good in one place may be bad where most of the work is, and little of that is enough to see it.
 TEST(Select, WherePartsDifferNobodyIsOutForOne) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
@@ -370,6 +400,17 @@ TEST(Select, WhatTakesLongIsNotRepeated) {
   }
   EXPECT_EQ(s.regions, 2);
   EXPECT_EQ(s.winner, 1u);
+}
+
+// One footprint for each unit is the least: where that takes long, a look shows who is twice as slow.
+TEST(Select, WhereTheLeastPartTakesLongNothingIsRepeated) {
+  std::vector<int> probes(3);
+  const double cost[] = {2e-7, 4.4e-7, 2.2e-7};
+  const Outcome out = compete(selection_of(Mode::hybrid, 16, {rival(1024), rival(1024), rival(1024)}), 1 << 19,
+                              [&](std::size_t r) { return ++probes[r], cost[r]; });
+  EXPECT_EQ(out.winner, 0u);
+  EXPECT_EQ(out.wasted, 0);
+  EXPECT_EQ(probes[1], 1);
 }
 
 // Which parts, by whom and in which order is the same; what is done with the results is not decided here.
