@@ -15,8 +15,8 @@ namespace {
 constexpr double first_look = 1.0 / 1024, largest_look = 1.0 / 16;
 constexpr double least_gain = 0.02;  // that a launch on several devices must have
 constexpr double much_gain = 0.1;    // that is not chance
-constexpr int tries = 4;             // before it is compared with what is near
-constexpr std::size_t latest = 9;    // launches that count
+constexpr std::size_t tries = 4;     // before what is usual counts, and not the least
+constexpr std::size_t latest = 9;    // launches of which it is the one in the middle
 constexpr double worth = 0.04;       // of all rates: who adds less is left out
 constexpr double same = 0.01;        // parts that differ by less are the same
 constexpr double much_slower = 1.3;
@@ -78,11 +78,11 @@ class Chooser {
     if (const auto shared = next_shared()) return {*shared};
     if (const auto others = without_lead(single)) return {*others};
     const Outcome* several = best([](const Outcome& one) { return taking_part(one.parts) > 1 && !is_look(one.parts); });
-    // Where one is nearly as good as the other, each is tried as often: the least of few is chance.
+    // Where one is nearly as good as the other, each is tried until the least no longer counts: it is chance.
     const bool near = several && several->usual.seconds < (1 + much_gain) * single.usual.seconds &&
                       single.usual.seconds < (1 + much_gain) * several->usual.seconds;
     for (const Outcome* one : {&single, several}) {
-      if (near && one->times < tries) return {one->parts};
+      if (near && one->latest.size() < tries) return {one->parts};
     }
     const bool shares = several && several->usual.seconds < (1 - least_gain) * single.usual.seconds;
     return {shares ? several->parts : single.parts, true};
@@ -115,7 +115,8 @@ class Chooser {
   const Outcome* unconfirmed() const {
     const Outcome* fastest = best([](const Outcome&) { return true; });
     for (const Outcome* one : outcomes_) {
-      if (one->times < 2 && !is_look(one->parts) && one->usual.seconds < 1.5 * fastest->usual.seconds) return one;
+      if (one->latest.size() < 2 && !is_look(one->parts) && one->usual.seconds < 1.5 * fastest->usual.seconds)
+        return one;
     }
     return nullptr;
   }
@@ -133,18 +134,18 @@ class Chooser {
   // The largest part that a member had, and the largest of those below it.
   struct Seen {
     double part = 0, took = 0;
-    int times = 0;
+    std::size_t times = 0;
   };
   std::pair<Seen, Seen> largest_parts(std::size_t m) const {
     Seen largest, before;
     for (const Outcome* one : outcomes_) {
       const double part = one->parts[m];
       if (part > 1.001 * largest.part)
-        before = std::exchange(largest, {part, one->usual.ready[m], one->times});
+        before = std::exchange(largest, {part, one->usual.ready[m], one->latest.size()});
       else if (part > 0.999 * largest.part)
-        largest = {largest.part, std::min(largest.took, one->usual.ready[m]), largest.times + one->times};
+        largest = {largest.part, std::min(largest.took, one->usual.ready[m]), largest.times + one->latest.size()};
       else if (part > before.part)
-        before = {part, one->usual.ready[m], one->times};
+        before = {part, one->usual.ready[m], one->latest.size()};
     }
     return {largest, before};
   }
@@ -179,7 +180,9 @@ class Chooser {
     }
     if (any) out = in_steps(out, steps_);
     const Outcome* seen = any && !out.empty() ? find(out) : nullptr;
-    return any && !out.empty() && (!seen || seen->times < 2) ? std::optional(out) : std::nullopt;
+    // One after the other, a look that is not little would be all that a launch does.
+    const bool useful = any && !out.empty() && (!in_turn_ || is_look(out)) && (!seen || seen->latest.size() < 2);
+    return useful ? std::optional(out) : std::nullopt;
   }
 
   // All but the first together, where that may be faster than any alone: it may need much, however little it computes.
@@ -244,7 +247,7 @@ Parts all_on(std::size_t member, std::size_t count) {
 }
 
 void recall(Experience& experience, const Parts& parts, double seconds) {
-  experience.recalled = Outcome{parts, {seconds, {}}, 2, {}};
+  experience.recalled = Outcome{parts, {seconds, {}}, {}};
 }
 
 void note_failure(Experience& experience, std::size_t member) {
@@ -274,32 +277,32 @@ void note(Experience& experience, const Parts& parts, const std::vector<double>&
   const auto at = std::find_if(experience.outcomes.begin(), experience.outcomes.end(),
                                [&](const Outcome& one) { return alike(one.parts, parts); });
   if (at == experience.outcomes.end()) {
-    experience.outcomes.push_back({parts, {seconds, ready}, 1, {{seconds, ready}}});
+    experience.outcomes.push_back({parts, {seconds, ready}, {{seconds, ready}}});
     return;
   }
   // Where all has become slower, what was seen before holds no more.
   if (experience.slower == 0) experience.usual = at->usual.seconds;
-  if (at->times >= 2) experience.slower = seconds > much_slower * experience.usual ? experience.slower + 1 : 0;
+  if (at->latest.size() >= 2) experience.slower = seconds > much_slower * experience.usual ? experience.slower + 1 : 0;
   if (experience.slower >= 3 << std::min(experience.restarts, most_restarts)) {
-    experience.outcomes = {{parts, {seconds, ready}, 1, {{seconds, ready}}}};
+    experience.outcomes = {{parts, {seconds, ready}, {{seconds, ready}}}};
     experience.recalled.reset();
     experience.slower = 0, ++experience.restarts;
     return;
   }
-  // The luckiest of many is no promise, and the unluckiest no threat. Of two the least counts: the first may have moved
-  // bytes that stay.
+  // The luckiest of many is no promise, and the unluckiest no threat. Of few the least counts: whenever parts change,
+  // bytes move that stay.
   at->latest.push_back({seconds, ready});
   if (at->latest.size() > latest) at->latest.erase(at->latest.begin());
+  const bool few = at->latest.size() < tries;
   std::vector<const Took*> sorted;
   for (const Took& one : at->latest) sorted.push_back(&one);
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(few ? 0 : (sorted.size() - 1) / 2);
   std::nth_element(sorted.begin(), middle, sorted.end(),
                    [](const Took* a, const Took* b) { return a->seconds < b->seconds; });
   at->usual = **middle;
-  if (at->latest.size() < 3) {
-    for (std::size_t m = 0; m < ready.size(); ++m) at->usual.ready[m] = std::min(at->latest.front().ready[m], ready[m]);
+  for (std::size_t m = 0; few && m < ready.size(); ++m) {
+    for (const Took& one : at->latest) at->usual.ready[m] = std::min(at->usual.ready[m], one.ready[m]);
   }
-  at->times = std::min(at->times + 1, tries);
 }
 
 std::optional<double> alone(const Experience& experience, std::size_t member) {

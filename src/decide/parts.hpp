@@ -22,8 +22,7 @@ struct Took {
 
 struct Outcome {
   Parts parts;
-  Took usual;                // of the last few launches, the one in the middle
-  int times = 0;             // that it was tried
+  Took usual;                // of the last launches the one in the middle, of few the least
   std::vector<Took> latest;  // the oldest first
 };
 

@@ -173,6 +173,40 @@ TEST(Parts, InTurnOneDoesAll) {
   }
 }
 
+// A look of one step would be a good part of the launch.
+TEST(Parts, InTurnFewStepsAreNotLookedAt) {
+  Machine machine{{1, 0.5}, {0, 0}};
+  for (std::int64_t steps = 1; steps < 16; ++steps) {
+    machine.experience = {};
+    int tries = 0;
+    for (int launch = 0; launch < 40; ++launch) {
+      const Next next = next_parts(machine.experience, {machine.can, 0, steps, true});
+      tries += !next.settled;
+      const auto times = machine.ready(next.parts);
+      note(machine.experience, next.parts, times, Machine::seconds(times));
+    }
+    EXPECT_LE(tries, 4) << steps;
+  }
+}
+
+// Whenever parts change, bytes move: sharing is not given up for that.
+TEST(Parts, LaunchesThatMoveBytesAreNotWhatIsUsual) {
+  for (const double other : {7.2, 10.0, 14.0}) {
+    Machine machine{{1, other}, {0, 0}};
+    Parts before;
+    for (int launch = 0; launch < 100; ++launch) {
+      const Parts parts = next_parts(machine.experience, {machine.can}).parts;
+      auto times = machine.ready(parts);
+      if (parts != before && parts[0] > 0 && parts[1] > 0) {
+        for (double& seconds : times) seconds *= 1.25;
+      }
+      note(machine.experience, parts, times, Machine::seconds(times));
+      before = parts;
+    }
+    EXPECT_GT(before[1], 0.5 / other) << other;
+  }
+}
+
 TEST(Parts, WhatIsDisturbedAgainAndAgainIsTriedRarely) {
   Experience experience;
   for (int i = 0; i < 3; ++i) note_lost(experience);
