@@ -24,15 +24,29 @@ std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points,
 }
 
 // Whether a part has so few footprints for each unit that a unit which comes late makes it take twice as long: another
-// one then computes two of them.
+// one then computes two of them. A GPU's units do not come late.
 bool is_coarse(const Selection& s, const Rival& rival, std::int64_t points) {
-  return s.units > 1 &&
-         static_cast<double>(points) < 4.0 * s.units * static_cast<double>(core::volume(rival.footprint));
+  const double four = 4.0 * s.units * static_cast<double>(core::volume(rival.footprint));
+  return s.units > 1 && rival.wave == 0 && static_cast<double>(points) < four;
+}
+
+bool runs(const Rival& rival) { return rival.ready && !rival.out; }
+
+// The same of samples: one of them is enough for all to be compared alike.
+bool are_coarse(const Selection& s) {
+  return !s.whole && std::any_of(s.rivals.begin(), s.rivals.end(),
+                                 [&](const Rival& rival) { return runs(rival) && is_coarse(s, rival, s.length); });
+}
+
+// Little of a region, which may be much of it where no part is small.
+std::int64_t little_of_region(const Selection& s, std::size_t r) { return rounded(s, r, s.length / 16, false); }
+bool can_be_piloted(const Selection& s, std::size_t r) {
+  return 2 * little_of_region(s, r) <= rounded(s, r, s.length, false);
 }
 
 // Of two samples the lesser where one that was disturbed must not decide; not of those in regions that differ.
 std::optional<double> cost_in(const Selection& s, const Rival& rival) {
-  const bool of_own_parts = s.longer || (!same_parts(s) && is_coarse(s, rival, s.length));
+  const bool of_own_parts = s.longer || (!same_parts(s) && are_coarse(s));
   if (of_own_parts && rival.samples.size() == 2) return std::min(rival.samples[0], rival.samples[1]);
   return cost_of(rival);
 }
@@ -55,10 +69,8 @@ constexpr double shortest_launch = 50;
 constexpr double long_launch = 100;
 // And a part that takes longer than so many is not computed twice.
 constexpr double long_part = 10;
-// Nor is a probe repeated that took a larger part of the launch than one in so many.
+// Nor is one that was disturbed computed again if it was a larger part of the launch than one in so many.
 constexpr std::int64_t little_of = 50;
-
-bool runs(const Rival& rival) { return rival.ready && !rival.out; }
 
 // The one that is looked at first: the base, or the first that is there.
 std::size_t lead_of(const Selection& s) {
@@ -148,7 +160,7 @@ void decide_if_clear(Selection& s) {
     Rival& rival = s.rivals[r];
     if (!runs(rival)) continue;
     const auto mine = cost_in(s, rival);
-    const bool doubtful = (same_parts(s) || is_coarse(s, rival, s.length)) && !s.whole;
+    const bool doubtful = (same_parts(s) && !s.whole) || are_coarse(s);
     const double at_once = doubtful || s.longer ? far_off_elsewhere : far_off;
     const double limit = rival.samples.size() >= 5 ? close : rival.samples.size() >= 2 ? worse : at_once;
     if (r != best && mine && *mine > limit * *cost) rival.out = true;
@@ -246,7 +258,7 @@ bool to_be_looked_at(const Selection& s, const Rival& rival, std::int64_t points
   if (!runs(rival) || !rival.look) return runs(rival);
   if (is_far_off(s, rival, points)) {
     const double seconds = *rival.look * static_cast<double>(rival.reach), best = best_look(s);
-    const bool coarse = is_coarse(s, rival, rival.reach) && little_of * rival.reach <= points;
+    const bool coarse = is_coarse(s, rival, rival.reach) && rival.reach <= points / little_of;
     return rival.looks < 2 &&
            (coarse ? *rival.look < 2 * far_off * best : *rival.look < 2 * best && seconds < 5 * s.shortest);
   }
@@ -322,7 +334,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   // Two rounds must leave most of the launch to the winner; else whole launches are compared. Looks may take all of it:
   // nobody who is a hundred times as slow should get a launch; and if they would take more, and the first a good part
   // of that, it gets one, and what that takes says whether others do.
-  const bool too_much = all > static_cast<double>(points) && 16 * first_look > points;
+  const bool too_much = all > static_cast<double>(points) && first_look > points / 16;
   const bool whole =
       s.whole || (s.looked ? 4 * all > static_cast<double>(points) : too_much && !s.rivals[lead_of(s)].look);
   const auto visited = [&](std::size_t r) {
@@ -332,10 +344,10 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
     const bool goes_on = same_parts(s) && !whole && !s.visitors.empty() && s.region_of == launch && !visited(r);
     const bool beside = goes_on && s.heavy, repeat = goes_on && !s.heavy;
     // Data may be sorted: a region at the beginning can hold most of the work, and is compared on little of it.
-    const std::int64_t most = rounded(s, r, s.length, false), little = rounded(s, r, s.length / 16, false);
     const bool pilot = s.mode == Mode::hybrid && same_parts(s) && !whole && !goes_on && !s.believed && !s.piloted &&
-                       2 * little <= most;
-    return Probe{r, pilot || beside ? little : most, whole, repeat, points, false, pilot, beside};
+                       can_be_piloted(s, r);
+    const std::int64_t part = pilot || beside ? little_of_region(s, r) : rounded(s, r, s.length, false);
+    return Probe{r, part, whole, repeat, points, false, pilot, beside};
   };
   if (s.believed) return probe(*s.believed);
   if (whole && !s.whole && !s.looked) return probe(lead_of(s));
@@ -393,7 +405,9 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     std::erase(s.visitors, r);  // once more
     return;
   }
-  if (disturbed && little_of * points <= probe.of && ++rival.disturbed <= 2) {
+  // What is the rival's own work, and not done in vain, may well be repeated.
+  const bool costs = (probe.look || (same_parts(s) && !probe.whole && !s.believed)) && points > probe.of / little_of;
+  if (disturbed && !costs && ++rival.disturbed <= 2) {
     std::erase(s.visitors, r);  // once more
     return;
   }
@@ -401,9 +415,9 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     s.visitors.clear(), --s.regions, s.piloted = true;
     return;
   }
-  const bool begins = probe.pilot || (s.mode == Mode::hybrid && same_parts(s) && !probe.look && !probe.whole &&
-                                      !probe.repeat && !probe.beside);
-  s.heavy |= begins && seconds > long_part * s.shortest;
+  const bool begins = same_parts(s) && !probe.look && !probe.whole && !probe.repeat && !probe.beside;
+  const bool least = s.mode == Mode::hybrid && begins && !can_be_piloted(s, r);  // there is no less of it
+  s.heavy |= (probe.pilot || least) && seconds > long_part * s.shortest;
   const double cost = seconds / static_cast<double>(points);
   s.points = probe.of;
   if (s.believed) {

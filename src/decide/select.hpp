@@ -77,7 +77,7 @@ struct Selection {
   Rival::Place latest;   // of the probe that has begun last
   int regions = 0;       // that were begun
   bool piloted = false;  // little of the next one took little
-  bool heavy = false;    // little of this one took long: others compute what lies beside it
+  bool heavy = false;    // little of this one, or the least part, took long: others compute what lies beside it
   bool alike = false;    // they took the same: from now on each rival computes parts of its own
   bool longer = false;   // which are longer than those before
   // Points that others compute in the meantime: who computes a part again would else find it in the device's cache,
@@ -120,8 +120,8 @@ bool to_be_repeated(const Selection& selection, const Probe& probe);
 
 // A probe begins, on this part of the launch.
 void begin(Selection& selection, const Probe& probe, const core::Box& box, std::uint64_t launch = 0);
-// It has ended. Where something else disturbed it, it is repeated, twice at most for each rival, if it was little of
-// the launch.
+// It has ended. Where something else disturbed it, it is repeated, twice at most for each rival, unless it was much of
+// the launch and work that others do, too.
 void learn(Selection& selection, const Probe& probe, double seconds, bool disturbed = false);
 // Whether a look of so many seconds shows the work, and not only what any launch costs: on 16 cores that may be more
 // than a look would take.

@@ -274,6 +274,25 @@ TEST(Select, WhatWasDisturbedCountsWhereItIsMuchOfTheLaunch) {
   EXPECT_EQ(next_probe(s, 1 << 16)->rival, 1u);
 }
 
+// What is nobody else's work is repeated however long it is: launches, and long parts of their own.
+TEST(Select, WhatWasDisturbedIsRepeatedWhereThatCostsNothing) {
+  Selection launches = selection_of(Mode::fully, 1, {rival(64), rival(64)});
+  launches.looked = launches.whole = true;
+  const auto whole = [](std::size_t r) { return Probe{r, 4096, true, false, 4096}; };
+  learn(launches, whole(0), 1e-3);
+  learn(launches, whole(1), 2.5e-3, true);
+  EXPECT_FALSE(launches.winner);
+  EXPECT_EQ(next_probe(launches, 4096)->rival, 1u);
+
+  Selection parts = selection_of(Mode::hybrid, 1, {rival(64), rival(64)});
+  parts.looked = parts.alike = parts.longer = true, parts.points = 1 << 20, parts.length = 1 << 15;
+  const auto own = [](std::size_t r) { return Probe{r, 1 << 15, false, false, 1 << 20}; };
+  learn(parts, own(0), 1e-3);
+  learn(parts, own(1), 3e-3, true);
+  EXPECT_FALSE(parts.winner);
+  EXPECT_TRUE(parts.rivals[1].samples.empty());
+}
+
 // With one footprint for each unit: another unit then has two of them.
 TEST(Select, NobodyIsOutForAUnitThatCameLate) {
   for (const int late : {1, 2}) {  // a look, the first sample
@@ -282,6 +301,18 @@ TEST(Select, NobodyIsOutForAUnitThatCameLate) {
       return r == 0 ? 1e-6 : ++run == late ? 1.8e-6 : 0.9e-6;
     });
     EXPECT_EQ(out.winner, 1u) << late;
+  }
+}
+
+// Not so on GPUs, whose parts fill them; nor of launches.
+TEST(Select, WhatIsNotCoarseIsOutForOneSample) {
+  Rival full = rival(256);
+  full.wave = 132 * 1024;
+  for (const bool whole : {false, true}) {
+    Selection s = selection_of(Mode::fully, whole ? 16 : 132, {whole ? rival(256) : full, whole ? rival(256) : full});
+    s.looked = true, s.whole = whole, s.points = 1 << 24, s.length = whole ? 0 : 1000;
+    for (std::size_t r : {0, 1}) learn(s, Probe{r, 1 << 18, whole, false, 1 << 24}, r == 0 ? 1e-3 : 1.4e-3);
+    EXPECT_EQ(s.winner, 0u) << whole;
   }
 }
 
@@ -402,6 +433,13 @@ TEST(Select, WhatTakesLongIsNotRepeated) {
   EXPECT_EQ(s.winner, 1u);
 }
 
+// But a region of which little took little is computed by all: what is heavy of it need not lie beside it.
+TEST(Select, ARegionThatIsHeavyInOnePlaceIsComputedByAll) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+  for (const double seconds : {30e-6, 4e-6, 60e-6, 5e-6, 5e-3}) EXPECT_FALSE(take_part(s, seconds).beside);
+  EXPECT_TRUE(take_part(s, 10e-3).repeat);
+}
+
 // One footprint for each unit is the least: where that takes long, a look shows who is twice as slow.
 TEST(Select, WhereTheLeastPartTakesLongNothingIsRepeated) {
   std::vector<int> probes(3);
@@ -411,6 +449,21 @@ TEST(Select, WhereTheLeastPartTakesLongNothingIsRepeated) {
   EXPECT_EQ(out.winner, 0u);
   EXPECT_EQ(out.wasted, 0);
   EXPECT_EQ(probes[1], 1);
+}
+
+// Private outputs are for the same part.
+TEST(Select, SwapComparesTheSamePartHoweverLongItTakes) {
+  Selection s = selection_of(Mode::swap, 16, {rival(1024), rival(1024)});
+  s.looked = true, s.points = 1 << 19, s.length = 1024;
+  take_part(s, 5e-3);
+  EXPECT_TRUE(take_part(s, 5e-3).repeat);
+}
+
+TEST(Select, FindingOutAgainIsWorthATwentiethOfWhatLaunchesTake) {
+  Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
+  s.winner = 0, s.points = s.done = 1000, s.spent = 2e-3, s.rivals[0].samples = {1e-6};
+  for (s.since = 1; !worth_repeating(s) && s.since < 100;) ++s.since;
+  EXPECT_EQ(s.since, 20);
 }
 
 // Which parts, by whom and in which order is the same; what is done with the results is not decided here.
