@@ -1,0 +1,235 @@
+// The same where parts of a launch differ: rivals compute the same ones, or what lies beside them.
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "test/decide/select_rivals.hpp"
+
+namespace heddle::decide {
+namespace {
+
+TEST(Select, HybridComparesTheSameRegions) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(4)});
+  EXPECT_EQ(s.together.points[0], 128);
+  const auto run = [&](double seconds) {
+    const Probe probe = take_part(s, seconds);
+    return std::pair(probe.rival, probe.repeat);
+  };
+  EXPECT_EQ(run(30e-6), std::pair(std::size_t{0}, false));  // looks
+  EXPECT_EQ(run(2e-6), std::pair(std::size_t{1}, false));
+  EXPECT_EQ(run(31e-6), std::pair(std::size_t{1}, false));
+  EXPECT_EQ(run(20e-6), std::pair(std::size_t{0}, false));  // little of a region
+  EXPECT_EQ(run(300e-6), std::pair(std::size_t{0}, false));
+  EXPECT_EQ(run(310e-6), std::pair(std::size_t{1}, true));
+  EXPECT_EQ(run(20e-6), std::pair(std::size_t{1}, false));
+  EXPECT_FALSE(s.alike);
+  EXPECT_EQ(run(310e-6), std::pair(std::size_t{1}, false));  // another region, another order
+  EXPECT_TRUE(s.alike);
+}
+
+// Whoever is good took the same in both: parts of their own are as good, and longer, and nobody computes them again.
+TEST(Select, WhereRegionsAreAlikePartsOfTheirOwnDecide) {
+  constexpr std::int64_t points = 1 << 20;
+  const auto count = [](double other, double disturbed) {
+    Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+    std::vector<int> apart(2);
+    while (const auto probe = next_probe(s, points)) {
+      Probe done = *probe;
+      if (probe->repeat) done.points = s.region.volume();
+      double cost = 1e-7 * (probe->rival == 0 ? 1 : other);
+      if (s.alike) {
+        EXPECT_FALSE(probe->repeat || to_be_repeated(s, *probe));
+        EXPECT_EQ(probe->points, points / 8 / 4);
+        if (++apart[probe->rival] == 1 && probe->rival == 0) cost *= disturbed;
+      }
+      begin(s, *probe, core::box_of(done.points));
+      learn(s, done, 5e-6 + static_cast<double>(done.points) * cost);
+    }
+    EXPECT_EQ(s.winner, other < 1 ? 1u : 0u);
+    return apart;
+  };
+  EXPECT_EQ(count(1.03, 1), (std::vector<int>{3, 3}));
+  EXPECT_EQ(count(1.08, 1), (std::vector<int>{3, 2}));
+  EXPECT_EQ(count(1.2, 1), (std::vector<int>{2, 2}));
+  EXPECT_EQ(count(0.8, 1), (std::vector<int>{2, 1}));
+  EXPECT_EQ(count(1.4, 1), (std::vector<int>{0, 0}));   // the parts that both computed are enough
+  EXPECT_EQ(count(1.08, 2), (std::vector<int>{3, 2}));  // disturbed once
+}
+
+// Who was disturbed in one of two regions is not out for that.
+TEST(Select, WhereRegionsAreAlikeTheBetterSampleCounts) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128), rival(128)});
+  s.looked = true, s.points = 1 << 20, s.length = 512;
+  s.rivals[0].samples = {1e-7, 1.15e-7}, s.rivals[1].samples = {1.4e-7, 1e-7}, s.rivals[2].samples = {1e-7};
+  for (Rival& one : s.rivals) one.look = 1e-7, one.places.resize(one.samples.size());
+  const Probe last{.rival = 2, .points = 512, .repeat = true, .of = 1 << 20};
+  begin(s, last, core::box_of(512));
+  learn(s, last, 512e-7);
+  EXPECT_TRUE(s.alike);
+  EXPECT_FALSE(s.rivals[1].out);
+}
+
+TEST(Select, WhereRegionsDifferTwoAreEnough) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+  for (const double seconds : {30e-6, 2e-6, 31e-6, 5e-6, 300e-6, 310e-6, 5e-6, 620e-6, 600e-6}) {
+    EXPECT_FALSE(s.winner);
+    take_part(s, seconds);
+  }
+  EXPECT_EQ(s.winner, 0u);
+}
+
+// Nor is the lesser of two samples what counts then: little of the work is where either is fast.
+TEST(Select, WherePartsDifferBothRegionsCount) {
+  Selection s = selection_of(Mode::hybrid, 2, {rival(256), rival(256)});
+  s.looked = true, s.points = 1 << 17, s.length = 512;
+  for (Rival& one : s.rivals) one.look = 4e-6;
+  for (int i = 0; i < 4; ++i) {
+    const std::size_t other = next_probe(s, s.points)->rival;
+    take_part(s, i < 2 ? (other ? 2.9e-3 : 2.1e-3) : (other ? 32e-6 : 40e-6));
+  }
+  EXPECT_EQ(s.winner, 0u);
+}
+
+// What is good in one place may be bad where most of the work is, and little of that is enough to see it.
+TEST(Select, WherePartsDifferNobodyIsOutForOne) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+  for (const double seconds : {30e-6, 4e-6, 60e-6, 5e-6, 300e-6, 600e-6, 4e-3, 1.9e-3}) take_part(s, seconds);
+  EXPECT_EQ(s.winner, 1u);
+}
+
+// But where most of the others take the same in another region, whoever was far off in the first is not asked again.
+TEST(Select, WherePartsAreAlikeWhoIsFarOffIsOut) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128), rival(128)});
+  std::vector<std::size_t> compared;
+  while (const auto probe = next_probe(s, 1 << 20)) {
+    Probe done = *probe;
+    if (probe->repeat) done.points = s.region.volume();
+    begin(s, *probe, core::box_of(done.points));
+    if (!probe->look && !probe->pilot) compared.push_back(probe->rival);
+    const double cost[] = {1e-7, 1.6e-7, 0.99e-7};
+    learn(s, done, 5e-6 + static_cast<double>(done.points) * cost[probe->rival]);
+  }
+  EXPECT_EQ(s.winner, 2u);
+  EXPECT_EQ(std::count(compared.begin(), compared.end(), 1u), 1);
+}
+
+// What takes long is not computed twice: others take what lies beside it.
+TEST(Select, WhatTakesLongIsNotRepeated) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+  for (const double seconds : {30e-6, 4e-6, 60e-6, 5e-6, 300e-6, 600e-6, 20e-3, 9e-3}) {
+    const Probe probe = take_part(s, seconds);
+    EXPECT_EQ(probe.beside, seconds == 9e-3);
+    EXPECT_EQ(probe.repeat, seconds == 600e-6);
+  }
+  EXPECT_EQ(s.regions, 2);
+  EXPECT_EQ(s.winner, 1u);
+}
+
+// But a region of which little took little is computed by all: what is heavy of it need not lie beside it.
+TEST(Select, ARegionThatIsHeavyInOnePlaceIsComputedByAll) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+  for (const double seconds : {30e-6, 4e-6, 60e-6, 5e-6, 5e-3}) EXPECT_FALSE(take_part(s, seconds).beside);
+  EXPECT_TRUE(take_part(s, 10e-3).repeat);
+}
+
+// One footprint for each unit is the least: where that takes long, a look shows who is twice as slow.
+TEST(Select, WhereTheLeastPartTakesLongNothingIsRepeated) {
+  std::vector<int> probes(3);
+  const double cost[] = {2e-7, 4.4e-7, 2.2e-7};
+  const Competition out = compete(selection_of(Mode::hybrid, 16, {rival(1024), rival(1024), rival(1024)}), 1 << 19,
+                                  [&](std::size_t r) { return ++probes[r], cost[r]; });
+  EXPECT_EQ(out.winner, 0u);
+  EXPECT_EQ(out.wasted, 0);
+  EXPECT_EQ(probes[1], 1);
+}
+
+// Private outputs are for the same part.
+TEST(Select, SwapComparesTheSamePartHoweverLongItTakes) {
+  Selection s = selection_of(Mode::swap, 16, {rival(1024), rival(1024)});
+  s.looked = true, s.points = 1 << 19, s.length = 1024;
+  take_part(s, 5e-3);
+  EXPECT_TRUE(take_part(s, 5e-3).repeat);
+}
+
+// Which parts, by whom and in which order is the same; what is done with the results is not decided here.
+TEST(Select, SwapComparesAsHybridDoes) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> noise(1, 0.1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> costs;
+    std::vector<Rival> rivals;
+    for (std::size_t r = 0; r < 2 + random() % 3; ++r)
+      costs.push_back(1e-6 + 1e-8 * static_cast<double>(random() % 60)), rivals.push_back(rival(4 << random() % 4));
+    Selection hybrid = selection_of(Mode::hybrid, 2, rivals), swap = selection_of(Mode::swap, 2, rivals);
+    int repeats = 0, probes = 0;
+    hybrid.piloted = true;  // little of a region first: that is for parts that nobody copies
+    while (const auto probe = next_probe(hybrid, 1 << 20, 5)) {
+      ASSERT_EQ(next_probe(swap, 1 << 20, 5), probe);
+      EXPECT_EQ(to_be_repeated(swap, *probe), !probe->look && !probe->whole && !swap.alike);
+      const double seconds = static_cast<double>(probe->points) * costs[probe->rival] * noise(random);
+      const bool disturbed = random() % 10 == 0;
+      for (Selection* s : {&hybrid, &swap}) {
+        begin(*s, *probe, core::box_of(probe->points), 5);
+        learn(*s, *probe, seconds, disturbed);
+      }
+      hybrid.piloted = true;
+      repeats += probe->repeat;
+      ASSERT_LT(++probes, 100);
+    }
+    EXPECT_EQ(swap.winner, hybrid.winner);
+    EXPECT_FALSE(next_probe(swap, 1 << 20, 5));
+    const auto compared =
+        std::count_if(hybrid.rivals.begin(), hybrid.rivals.end(), [](const Rival& r) { return !r.samples.empty(); });
+    EXPECT_GE(repeats, compared > 0 ? compared - 1 : 0);
+  }
+}
+
+TEST(Select, WhatIsBelievedOrWholeIsNotRepeated) {
+  Selection s = selection_of(Mode::swap, 1, {rival(4), rival(4)});
+  const Probe part{0, 1024, false, false, 1 << 20}, look{0, 1024, false, false, 1 << 20, true},
+      whole{0, 1 << 20, true, false, 1 << 20};
+  EXPECT_TRUE(to_be_repeated(s, part));
+  EXPECT_FALSE(to_be_repeated(s, look));
+  EXPECT_FALSE(to_be_repeated(s, whole));
+  recall(s, {1e-6, 2e-6}, 1 << 20);
+  EXPECT_FALSE(to_be_repeated(s, part));
+  EXPECT_FALSE(to_be_repeated(selection_of(Mode::fully, 1, {rival(4), rival(4)}), part));
+}
+
+TEST(Select, ARegionThatWasNotComputedIsNotRepeated) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(4), rival(4)});
+  s.looked = true, s.length = 1024;
+  const Probe first = next_probe(s, 1 << 20, 7).value();
+  begin(s, first, core::box_of(first.points), 7);
+  EXPECT_TRUE(next_probe(s, 1 << 20, 7)->repeat);
+  give_up(s, first.rival);
+  EXPECT_FALSE(next_probe(s, 1 << 20, 7)->repeat);
+}
+
+// The second region takes ten times as long by either: nobody is out before both have computed it.
+TEST(Select, RegionsThatDifferAreNotCompared) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(4)});
+  s.looked = true, s.length = 1024;
+  for (const double seconds : {7e-6, 105e-6, 100e-6, 62e-6, 1000e-6, 1050e-6}) {
+    EXPECT_FALSE(s.winner);
+    const Probe probe = next_probe(s, 1 << 20, 7).value();
+    begin(s, probe, core::box_of(probe.points), 7);
+    learn(s, probe, seconds);
+  }
+  EXPECT_EQ(s.winner, 1u);
+}
+
+TEST(Select, WhoIsOutAtSightDoesNotWidenRegions) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(8), rival(300)});
+  EXPECT_EQ(s.together.points[0], 600);
+  for (const auto& [r, seconds] : {std::pair(0, 30e-6), std::pair(1, 30e-6), std::pair(2, 9e-3)}) {
+    const Probe probe = next_probe(s, 1 << 20).value();
+    EXPECT_EQ(probe.rival, static_cast<std::size_t>(r));
+    learn(s, {probe.rival, 300, false, false, 1 << 20, true}, seconds);
+  }
+  EXPECT_EQ(s.together.points[0], 8);
+}
+
+}  // namespace
+}  // namespace heddle::decide
