@@ -29,9 +29,9 @@ constexpr const char* small_mark = ", small, ";
 constexpr double tie = 1.03;  // as good as the best
 
 // Launches should last so long, and no longer than twenty times that: nobody waits for the rest. Many variants need
-// more.
+// more, and so do many cores: who waits for the slowest of sixteen waits longer than for the slower of two.
 double enough_ms(const device::Info& device, std::size_t variants) {
-  return device.kind != device::Kind::cpu ? 5 : variants > 8 ? 1000 : 50;
+  return device.kind != device::Kind::cpu ? 5 : variants > 8 ? 1000 : std::max(50, 25 * device.units);
 }
 constexpr double too_much = 20;
 
@@ -85,21 +85,35 @@ struct There {
   workloads::InLibrary buffers;
 };
 
+// Whether the driver may have compiled for it.
+bool compiled(const Report& report) {
+  return std::any_of(report.slices.begin(), report.slices.end(), [](const Slice& slice) { return slice.first; });
+}
+
 // Milliseconds per launch, and what became of the last. With `once` the first finds out, or begins to, what the others
-// use.
-std::pair<double, Report> go_on(const There& there, const Kernel& kernel, const Selection& how, int times) {
-  const auto begin = Clock::now();
-  Launch launch;
-  for (int i = 0; i < times; ++i) {
-    launch = there.buffers.launch(kernel, there.points.select(how));
-    launch.wait();
+// use. Builds are not what is measured: where the driver compiled meanwhile, `again` does what it takes to repeat all.
+std::pair<double, Report> go_on(
+    const There& there, const Kernel& kernel, const Selection& how, int times,
+    const std::function<void()>& again = [] {}) {
+  for (int trial = 1;; ++trial) {
+    bool built = false;
+    double ms = 0;
+    Launch launch;
+    for (int i = 0; i < times; ++i) {
+      const auto begin = Clock::now();
+      launch = there.buffers.launch(kernel, there.points.select(how));
+      launch.wait();
+      ms += std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+      built |= compiled(launch.report());
+    }
+    if (!built || trial == 10) return {ms / times, launch.report()};
+    again();
   }
-  return {std::chrono::duration<double, std::milli>(Clock::now() - begin).count() / times, launch.report()};
 }
 
 std::pair<double, Report> from_nothing(const There& there, Kernel& kernel, const Selection& how, int times) {
   kernel.forget();
-  return go_on(there, kernel, how, times);
+  return go_on(there, kernel, how, times, [&] { kernel.forget(); });
 }
 
 // Of short launches as many as fill some time.
@@ -107,11 +121,23 @@ int times_of(double ms_per_launch, double fill_ms = 100) {
   return ms_per_launch < 0.2 * fill_ms ? static_cast<int>(std::ceil(fill_ms / std::max(0.01, ms_per_launch))) : 1;
 }
 
+// Whether a launch has few groups for its device: one for each unit, by each variant, are more of it than finding out
+// may cost. Nobody can tell in it who is best, but a program that repeats it can.
+bool is_small(const There& there, const Subject& subject) {
+  double groups = 0;
+  for (const core::Variant& variant : subject.workload.variants)
+    groups += static_cast<double>(subject.device.units) * static_cast<double>(core::volume(variant.footprint));
+  const auto& items = there.points.items;
+  return groups > 0.02 * static_cast<double>(items[0]) * static_cast<double>(items[1] * items[2]);
+}
+
 // A program that repeats its launches: a hundred of them, as solvers do, but a tenth of a second at least, and about
-// half a second at most.
-int times_of_program(double ms_per_launch) {
-  return std::max(times_of(ms_per_launch),
-                  ms_per_launch < 20 ? std::min(100, static_cast<int>(600 / ms_per_launch)) : 1);
+// half a second at most; of small ones that take long, ten.
+int times_of_program(double ms_per_launch, bool small) {
+  const int about = static_cast<int>(600 / ms_per_launch);
+  return std::max(times_of(ms_per_launch), small                ? std::clamp(about, 10, 100)
+                                           : ms_per_launch < 20 ? std::min(100, about)
+                                                                : 1);
 }
 
 // What each variant takes at first sight, the least of a few launches: one that was disturbed must not look hopeless.
@@ -198,7 +224,8 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
                      : quick || factor > beyond_hope ? 1
                                                      : 3});
   }
-  const int times = times_of_program(*best);
+  const int times =
+      times_of_program(*best, subject.device.kind == device::Kind::cpu && !many && is_small(there, subject));
   from_nothing(there, kernel, {.when = When::once}, times);  // builds what only choosing needs
   std::vector<std::pair<std::string, double>> choices;       // and the time of all
   const std::size_t heddle = cases.size();
@@ -249,6 +276,9 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
   const double share = 100.0 * right / static_cast<double>(std::max<std::size_t>(1, choices.size()));
   rows.push_back(
       {prefix + right_name, subject.device.id, "%", share, share, share, static_cast<int>(choices.size()), 0});
+  if (times > 1)
+    rows.push_back(
+        {prefix + "launches of a program", subject.device.id, "", 1.0 * times, 1.0 * times, 1.0 * times, 1, 0});
   if (there.rival)
     rows.push_back(over(rows[there.rival->chosen], least(there.rival->among), prefix + there.rival->name));
   if (settling) {

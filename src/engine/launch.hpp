@@ -49,6 +49,7 @@ struct SliceReport {
   core::Box box;
   Nanoseconds begin{0}, end{0};  // from queuing to the end, on the device's clock
   bool repeat = false;           // to compare variants: its result was there already
+  bool first = false;            // in a form of the kernel that the driver may have compiled for it
 };
 struct Report {
   std::vector<SliceReport> slices;  // as they ended

@@ -272,7 +272,7 @@ Report Launch::report() const {
   (void)state_->runtime->engine.wait(state_->launch);
   const engine::Report report = state_->runtime->engine.report(*state_->launch);
   for (const engine::SliceReport& s : report.slices)
-    out.slices.push_back({s.device, s.variant, s.box.begin, s.box.end, s.begin, s.end, s.repeat});
+    out.slices.push_back({s.device, s.variant, s.box.begin, s.box.end, s.begin, s.end, s.repeat, s.first});
   out.decisions = report.notes;
   out.bytes_to_devices = report.bytes_in, out.bytes_to_host = report.bytes_out;
   out.retries = report.retries;
