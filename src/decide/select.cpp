@@ -23,11 +23,12 @@ std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points,
   return (std::max({points, one, look ? 0 : s.rivals[rival].wave}) + one - 1) / one * one;
 }
 
-// Whether a part has so few footprints for each unit that a unit which comes late makes it take twice as long: another
-// one then computes two of them. A GPU's units do not come late.
+// Whether a unit that comes late may make a part take twice as long: where it has few footprints for each unit another
+// one then computes two of them, and of many units one is always late. A GPU's units do not come late.
+constexpr int many_units = 8;
 bool is_coarse(const Selection& s, const Rival& rival, std::int64_t points) {
   const double four = 4.0 * s.units * static_cast<double>(core::volume(rival.footprint));
-  return s.units > 1 && rival.wave == 0 && static_cast<double>(points) < four;
+  return rival.wave == 0 && (s.units >= many_units || (s.units > 1 && static_cast<double>(points) < four));
 }
 
 bool runs(const Rival& rival) { return rival.ready && !rival.out; }
@@ -237,6 +238,12 @@ std::int64_t wider_reach(const Selection& s, const Rival& rival, std::int64_t po
   return std::min(fair, std::max(affordable, 2 * rival.reach));
 }
 
+// Seconds after which one that is seen on less than the first was is far off, whatever any launch takes: the first did
+// more meanwhile.
+double certain(const Selection& s, std::int64_t points) {
+  return limit_of_looks(s, points) * best_look(s) * static_cast<double>(s.rivals[lead_of(s)].reach);
+}
+
 // Whether a look is enough: it was long enough to be timed, and saw as much as the first did or a full device, or was a
 // good part of the launch, or showed that there is nothing more to see.
 bool is_enough(const Selection& s, const Probe& probe, double seconds) {
@@ -248,7 +255,8 @@ bool is_enough(const Selection& s, const Probe& probe, double seconds) {
                        : same_parts(s) ? 2 * far_off_on_less
                                        : far_off_on_less;
   const double cost = seconds / static_cast<double>(probe.points);
-  if (at_least(s, rival, cost, probe.points, probe.of) > limit * best_look(s)) return true;
+  const bool surely = rival.wave > 0 || seconds > certain(s, probe.of);
+  if (surely && at_least(s, rival, cost, probe.points, probe.of) > limit * best_look(s)) return true;
   return probe.points >= (rival.wave > 0 ? rival.wave : s.rivals[lead_of(s)].reach);
 }
 
@@ -260,7 +268,8 @@ bool to_be_looked_at(const Selection& s, const Rival& rival, std::int64_t points
     const double seconds = *rival.look * static_cast<double>(rival.reach), best = best_look(s);
     const bool coarse = is_coarse(s, rival, rival.reach) && rival.reach <= points / little_of;
     return rival.looks < 2 &&
-           (coarse ? *rival.look < 2 * far_off * best : *rival.look < 2 * best && seconds < 5 * s.shortest);
+           (seconds < s.shortest / 2 ||
+            (coarse ? *rival.look < 2 * far_off * best : *rival.look < 2 * best && seconds < 5 * s.shortest));
   }
   return wider_reach(s, rival, points) > 0;
 }
@@ -395,7 +404,7 @@ void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t
   s.visitors.push_back(probe.rival);
 }
 
-void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
+void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, double share) {
   const std::size_t r = probe.rival;
   const std::int64_t points = probe.points;
   Rival& rival = s.rivals[r];
@@ -407,7 +416,9 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
   }
   // What is the rival's own work, and not done in vain, may well be repeated.
   const bool costs = (probe.look || (same_parts(s) && !probe.whole && !s.believed)) && points > probe.of / little_of;
-  if (disturbed && !costs && ++rival.disturbed <= 2) {
+  const double undisturbed = share * seconds / static_cast<double>(points);
+  const bool clear = probe.look && rival.wave == 0 && undisturbed > far_off_elsewhere * best_look(s);
+  if (disturbed && !costs && !clear && ++rival.disturbed <= 2) {
     std::erase(s.visitors, r);  // once more
     return;
   }
@@ -442,7 +453,11 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed) {
     const double wanted = std::max(s.shortest / 8, std::min(4 * s.least, s.shortest / 2));
     const double factor = std::clamp(wanted / std::max(seconds, 1e-9), 1.2, 8.0);
     const auto longer = static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor));
-    const std::int64_t full = rival.wave > 0 || r == lead_of(s) ? rival.wave : s.rivals[lead_of(s)].reach;
+    const bool lead = r == lead_of(s);
+    std::int64_t full = rival.wave > 0 || lead ? rival.wave : s.rivals[lead_of(s)].reach;
+    // No more than shows that it is slow, if it is.
+    if (rival.wave == 0 && !lead && tells(s, seconds))
+      full = std::min(full, static_cast<std::int64_t>(1.2 * certain(s, probe.of) / cost));
     rival.reach = rounded(s, r, std::max(longer, full), true);
     return;
   }
@@ -456,6 +471,7 @@ bool worth_repeating(const Selection& s) {
   if (!s.winner || s.whole || s.spent <= 0) return false;  // nothing was found out, or that is not over
   double cost = guess_of(s.rivals[*s.winner]).value_or(0);
   cost = std::min(cost, s.expected.value_or(cost));
+  if (s.usual > 0) cost = std::min(cost, s.usual);  // parts may take several times as much
   const double all = cost * static_cast<double>(s.points);
   return all * s.since >= 20 * (s.spent - cost * static_cast<double>(s.done));
 }
@@ -488,7 +504,7 @@ void begin_again(Selection& s) {
   s.surprises = 0, s.length = 0;
   s.looked = s.whole = s.misled;
   s.visitors.clear(), s.regions = 0, s.alike = s.longer = s.piloted = s.heavy = false;
-  s.spent = 0, s.done = 0, s.since = 0;
+  s.spent = 0, s.done = 0, s.since = 0, s.usual = 0;
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }
 
@@ -528,6 +544,7 @@ void watch(Selection& s, double seconds, std::int64_t points) {
   if (!s.winner || seconds < s.shortest ||
       std::count_if(s.rivals.begin(), s.rivals.end(), [](const Rival& r) { return r.ready; }) < 2)
     return;
+  s.usual = s.usual > 0 ? std::min(s.usual, cost) : cost;
   const auto shown = guess_of(s.rivals[*s.winner]);
   const bool by_parts = !s.whole || s.rivals[*s.winner].samples.empty();
   const bool differ = s.mode != Mode::fully;

@@ -68,6 +68,7 @@ struct Selection {
   double spent = 0;
   std::int64_t done = 0;
   int since = 0;
+  double usual = 0;    // seconds per point that the winner takes for real work; 0: not known
   bool whole = false;  // launches are too short to be shared by rivals: each of them is a probe
   // Hybrid and swap: what parts are made of, the part that is being compared, and who has computed it.
   core::Footprint together;
@@ -121,8 +122,9 @@ bool to_be_repeated(const Selection& selection, const Probe& probe);
 // A probe begins, on this part of the launch.
 void begin(Selection& selection, const Probe& probe, const core::Box& box, std::uint64_t launch = 0);
 // It has ended. Where something else disturbed it, it is repeated, twice at most for each rival, unless it was much of
-// the launch and work that others do, too.
-void learn(Selection& selection, const Probe& probe, double seconds, bool disturbed = false);
+// the launch and work that others do, too, or `share`, the part of the device that it had, shows that it is slow even
+// so.
+void learn(Selection& selection, const Probe& probe, double seconds, bool disturbed = false, double share = 0);
 // Whether a look of so many seconds shows the work, and not only what any launch costs: on 16 cores that may be more
 // than a look would take.
 bool tells(const Selection& selection, double seconds);

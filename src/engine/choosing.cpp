@@ -390,7 +390,7 @@ void Engine::learn(const Slice& slice) {
   const bool disturbed = sample.contention < core::trusted_contention / 2;
   if (!slice.first) member.least = std::min(member.least, duration);
   selection.least = slice.first ? 0 : core::seconds(member.least);
-  decide::learn(selection, *slice.probe, core::seconds(duration), disturbed);
+  decide::learn(selection, *slice.probe, core::seconds(duration), disturbed, sample.contention);
   if (launch.choices[slice.member] == slice.choice) launch.probed[slice.member] = true;
   // Looks that were too short tell nothing.
   const bool too_little = slice.probe->pilot && core::seconds(duration) < selection.shortest / 2;
