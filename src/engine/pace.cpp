@@ -33,7 +33,7 @@ bool Pace::add(predict::Observation observation) {
   const bool known =
       model_ && seen_.size() >= remembered / 4 &&
       std::abs(model_->at(observation.variables)(observation.points) / observation.seconds - 1) < as_expected;
-  unlearnt_ += !known;
+  ++since_, unlearnt_ += !known;
   if (seen_.size() < remembered) {
     seen_.push_back(std::move(observation));
   } else {
@@ -44,10 +44,12 @@ bool Pace::add(predict::Observation observation) {
 }
 
 predict::Curve Pace::at(std::span<const double> variables) const {
-  // The first ones tell much, later ones little: fitting takes longer than a slice is worth.
-  if (!model_ || 2 * unlearnt_ >= seen_.size()) {
+  // The first ones tell much, later ones little: fitting takes longer than a slice is worth. But when none is left of
+  // those that it was made of, it is time: if one that was disturbed has said that parts take as long as all, then all
+  // is what there is since, and is as expected.
+  if (!model_ || 2 * unlearnt_ >= seen_.size() || since_ >= remembered) {
     model_ = predict::TimeModel::fit(seen_);
-    unlearnt_ = 0;
+    since_ = unlearnt_ = 0;
   }
   return model_ ? model_->at(variables) : predict::line(1, 1);
 }

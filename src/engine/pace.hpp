@@ -28,7 +28,8 @@ class Pace {
   std::size_t next_ = 0;                    // of those to be replaced
   // What follows from it, made when asked for.
   mutable std::optional<predict::TimeModel> model_;
-  mutable std::size_t unlearnt_ = 0;  // observations since then
+  mutable std::size_t since_ = 0;     // observations since then
+  mutable std::size_t unlearnt_ = 0;  // those of them that it did not expect
 };
 
 }  // namespace heddle::engine
