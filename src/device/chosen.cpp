@@ -8,11 +8,13 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include "core/log.hpp"
 #include "device/machine.hpp"
 #include "device/opencl_device.hpp"
 #include "device/proof.hpp"
+#include "device/quirks.hpp"
 #include "device/trial.hpp"
 
 namespace heddle::device {
@@ -26,11 +28,38 @@ std::string lower(std::string text) {
   return text;
 }
 
-std::vector<Chosen> find_devices(const std::vector<Platform>& platforms, std::vector<std::string>& problems) {
+// Threads that begin while it lives are for computing: woken, they do not take the core of whoever wakes them. Else the
+// first part of a CPU that is given work keeps the next ones from theirs: Linux 6.18 left one of two cores idle while
+// the first half was at work in every third process that was tried.
+class ForComputing {
+ public:
+  explicit ForComputing(bool wanted) : changed_(wanted && ::sched_getscheduler(0) == SCHED_OTHER) {
+    if (changed_) changed_ = set(SCHED_BATCH);
+  }
+  ~ForComputing() {
+    if (changed_) set(SCHED_OTHER);
+  }
+  ForComputing(const ForComputing&) = delete;
+  ForComputing& operator=(const ForComputing&) = delete;
+
+ private:
+  static bool set(int policy) {
+    const sched_param none{};
+    return ::sched_setscheduler(0, policy, &none) == 0;
+  }
+  bool changed_;
+};
+
+// `in_parts`: a CPU is to be cut.
+std::vector<Chosen> find_devices(const std::vector<Platform>& platforms, bool in_parts,
+                                 std::vector<std::string>& problems) {
   std::vector<Chosen> out;
   int seen[3] = {0, 0, 0};
   for (const Platform& platform : platforms) {
-    const auto handles = devices_of(platform);
+    const auto handles = [&] {
+      const ForComputing threads(in_parts && computes_in_threads(name_of(platform)));
+      return devices_of(platform);
+    }();
     if (!handles) {
       // Seen: PoCL without a writable folder for its cache.
       problems.push_back("OpenCL driver " + platform.library + " offers no device: " + handles.failure().what +
@@ -105,7 +134,7 @@ bool is_heddle(const Platform& platform) {
 }
 
 // Devices of all drivers that have proven themselves.
-std::vector<Chosen> find_proven(const core::Settings& settings, const core::Lookup& environment,
+std::vector<Chosen> find_proven(const core::Settings& settings, const core::Lookup& environment, bool in_parts,
                                 std::vector<std::string>& problems) {
   Proofs proofs(settings, environment);
   const auto bad = [&](const std::string& library, const std::string& objection) {
@@ -119,7 +148,7 @@ std::vector<Chosen> find_proven(const core::Settings& settings, const core::Look
   std::vector<Platform> platforms = load_platforms(libraries, problems);
   std::erase_if(platforms, is_heddle);
   std::vector<std::string> of_devices;
-  std::vector<Chosen> found = find_devices(platforms, of_devices);
+  std::vector<Chosen> found = find_devices(platforms, in_parts, of_devices);
   bool again = false;
   for (const std::string& library : libraries) {
     std::vector<std::string> shown;
@@ -132,7 +161,7 @@ std::vector<Chosen> find_proven(const core::Settings& settings, const core::Look
   }
   if (again) {  // without their devices, others have other numbers
     of_devices.clear();
-    found = find_devices(platforms, of_devices);
+    found = find_devices(platforms, in_parts, of_devices);
   }
   problems.insert(problems.end(), of_devices.begin(), of_devices.end());
   return found;
@@ -192,7 +221,9 @@ Choice choose_devices(const core::Settings& settings, const core::Lookup& enviro
   if (settings.exactness != "exact" && settings.exactness != "conformant")
     throw core::UsageError("HEDDLE_EXACTNESS='" + settings.exactness + "': exact or conformant expected");
   Choice choice;
-  const std::vector<Chosen> found = find_proven(settings, environment, choice.problems);
+  const bool in_parts =
+      std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) { return one.parts > 1; });
+  const std::vector<Chosen> found = find_proven(settings, environment, in_parts, choice.problems);
   for (const std::string& problem : choice.problems) core::log_once(core::LogLevel::warn, problem);
 
   std::vector<int> parts(found.size(), -1);  // -1: not chosen

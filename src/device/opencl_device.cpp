@@ -292,12 +292,7 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
   Info info;
   info.name = device_text(cl, device, CL_DEVICE_NAME);
   info.vendor = device_text(cl, device, CL_DEVICE_VENDOR);
-  size_t size = 0;
-  cl(&Slots::clGetPlatformInfo, platform.handle, CL_PLATFORM_NAME, 0, nullptr, &size);
-  std::string platform_name(size, '\0');
-  cl(&Slots::clGetPlatformInfo, platform.handle, CL_PLATFORM_NAME, size, platform_name.data(), nullptr);
-  while (!platform_name.empty() && platform_name.back() == '\0') platform_name.pop_back();
-  info.driver = platform_name + " " + device_text(cl, device, CL_DRIVER_VERSION);
+  info.driver = name_of(platform) + " " + device_text(cl, device, CL_DRIVER_VERSION);
   info.library = platform.library;
   const auto type = device_value<cl_device_type>(cl, device, CL_DEVICE_TYPE);
   info.kind = type & CL_DEVICE_TYPE_CPU ? Kind::cpu : type & CL_DEVICE_TYPE_GPU ? Kind::gpu : Kind::accelerator;

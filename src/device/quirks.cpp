@@ -5,7 +5,8 @@ namespace heddle::device {
 
 namespace {
 
-bool is_pocl(const Info& info) { return info.driver.rfind("Portable Computing Language", 0) == 0; }
+constexpr const char* pocl = "Portable Computing Language";
+bool is_pocl(const Info& info) { return info.driver.rfind(pocl, 0) == 0; }
 
 }  // namespace
 
@@ -22,6 +23,8 @@ std::string direct_options(const Info& info) {
   // For the same reason: two queues of one device.
   return is_pocl(info) ? " -DHEDDLE_DIRECT" : "";
 }
+
+bool computes_in_threads(const std::string& platform) { return platform == pocl; }
 
 bool calls_back_at_once(const Info& info) { return is_pocl(info); }
 

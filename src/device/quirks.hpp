@@ -14,6 +14,9 @@ std::string quirk_options(const Info& info);
 // The same for builds that run beside the engine's, on a queue of their own.
 std::string direct_options(const Info& info);
 
+// Whether the threads that compute begin when a platform is first asked for its devices.
+bool computes_in_threads(const std::string& platform);
+
 // Whether the thread that ends a command calls back itself. NVIDIA's driver (580 seen) calls from a thread that looks
 // every 20 ms.
 bool calls_back_at_once(const Info& info);

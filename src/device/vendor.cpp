@@ -112,6 +112,16 @@ std::vector<Platform> load_platforms(const std::vector<std::string>& libraries, 
   return out;
 }
 
+std::string name_of(const Platform& platform) {
+  constexpr auto slot = &cl_icd_dispatch::clGetPlatformInfo;
+  size_t size = 0;
+  platform.cl(slot, platform.handle, CL_PLATFORM_NAME, 0, nullptr, &size);
+  std::string out(size, '\0');
+  platform.cl(slot, platform.handle, CL_PLATFORM_NAME, size, out.data(), nullptr);
+  while (!out.empty() && out.back() == '\0') out.pop_back();
+  return out;
+}
+
 core::Result<std::vector<cl_device_id>> devices_of(const Platform& platform) {
   constexpr auto slot = &cl_icd_dispatch::clGetDeviceIDs;
   cl_uint count = 0;

@@ -78,6 +78,8 @@ std::vector<std::string> driver_libraries(const core::Lookup& environment);
 // libraries stay loaded for the life of the process, as drivers expect.
 std::vector<Platform> load_platforms(const std::vector<std::string>& libraries, std::vector<std::string>& problems);
 
+std::string name_of(const Platform& platform);
+
 // All of them. The failure says what the driver said; one without devices fails, too.
 core::Result<std::vector<cl_device_id>> devices_of(const Platform& platform);
 
