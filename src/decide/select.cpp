@@ -457,7 +457,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
     std::int64_t full = rival.wave > 0 || lead ? rival.wave : s.rivals[lead_of(s)].reach;
     // No more than shows that it is slow, if it is.
     if (rival.wave == 0 && !lead && tells(s, seconds))
-      full = std::min(full, static_cast<std::int64_t>(1.2 * certain(s, probe.of) / cost));
+      full = static_cast<std::int64_t>(std::min(static_cast<double>(full), 1.2 * certain(s, probe.of) / cost));
     rival.reach = rounded(s, r, std::max(longer, full), true);
     return;
   }
