@@ -17,10 +17,10 @@ namespace {
 bool same_parts(const Selection& s) { return s.mode != Mode::fully && !s.alike; }
 
 // Whole footprints, as many as keep every unit equally busy; of a probe that is no look, enough to fill the device.
-std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points, bool look) {
+std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points, bool look, std::int64_t waves = 1) {
   const std::int64_t part = core::volume(same_parts(s) && !look ? s.together : s.rivals[rival].footprint);
   const std::int64_t one = std::min(part, (std::int64_t{1} << 60) / s.units) * s.units;
-  return (std::max({points, one, look ? 0 : s.rivals[rival].wave}) + one - 1) / one * one;
+  return (std::max({points, waves * one, look ? 0 : s.rivals[rival].wave}) + one - 1) / one * one;
 }
 
 // Whether a unit that comes late may make a part take twice as long: where it has few footprints for each unit another
@@ -42,7 +42,7 @@ bool are_coarse(const Selection& s) {
 // Little of a region, which may be much of it where no part is small.
 std::int64_t little_of_region(const Selection& s, std::size_t r) { return rounded(s, r, s.length / 16, false); }
 bool can_be_piloted(const Selection& s, std::size_t r) {
-  return 2 * little_of_region(s, r) <= rounded(s, r, s.length, false);
+  return 2 * little_of_region(s, r) <= rounded(s, r, s.length, false, s.waves);
 }
 
 // Of two samples the lesser where one that was disturbed must not decide; not of those in regions that differ.
@@ -171,6 +171,18 @@ void decide_if_clear(Selection& s) {
   if (s.looked && (left == 1 || !open)) s.winner = best;
 }
 
+// Of many units one is late, and who has one footprint for each takes twice as long then: a few for each, if that is
+// little of the launch.
+std::int64_t waves_of(const Selection& s, std::int64_t points) {
+  if (s.units < many_units) return 1;
+  double largest = 0;
+  for (const Rival& rival : s.rivals) {
+    if (runs(rival) && rival.wave == 0) largest = std::max(largest, static_cast<double>(core::volume(rival.footprint)));
+  }
+  if (largest == 0) return 1;
+  return static_cast<std::int64_t>(std::clamp(static_cast<double>(points) / (400 * s.units * largest), 1.0, 8.0));
+}
+
 // Seconds that a probe should take in a launch that takes `all`.
 double wanted_of(const Selection& s, double all) {
   return std::clamp(share_of_probes * all / static_cast<double>(s.rivals.size()), s.shortest / 4, s.shortest);
@@ -288,6 +300,7 @@ void settle_looks(Selection& s, std::int64_t points) {
   s.looked = true;
   s.whole = too_short(s, all);
   s.length = static_cast<std::int64_t>(std::ceil(wanted_of(s, all) / best));
+  s.waves = waves_of(s, points);
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }
 
@@ -336,7 +349,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
     const Rival& rival = s.rivals[r];
     const std::int64_t one =
-        s.looked ? rounded(s, r, s.length, false) : std::max(rival.wave, rounded(s, r, rival.reach, true));
+        s.looked ? rounded(s, r, s.length, false, s.waves) : std::max(rival.wave, rounded(s, r, rival.reach, true));
     all += runs(s.rivals[r]) ? static_cast<double>(one) : 0;
     if (r == lead_of(s)) first_look = one;
   }
@@ -355,7 +368,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
     // Data may be sorted: a region at the beginning can hold most of the work, and is compared on little of it.
     const bool pilot = s.mode == Mode::hybrid && same_parts(s) && !whole && !goes_on && !s.believed && !s.piloted &&
                        can_be_piloted(s, r);
-    const std::int64_t part = pilot || beside ? little_of_region(s, r) : rounded(s, r, s.length, false);
+    const std::int64_t part = pilot || beside ? little_of_region(s, r) : rounded(s, r, s.length, false, s.waves);
     return Probe{r, part, whole, repeat, points, false, pilot, beside};
   };
   if (s.believed) return probe(*s.believed);
@@ -501,7 +514,7 @@ void begin_again(Selection& s) {
     s.together = core::joint(s.together, rival.footprint);
   }
   s.winner.reset(), s.believed.reset(), s.expected.reset();
-  s.surprises = 0, s.length = 0;
+  s.surprises = 0, s.length = 0, s.waves = 1;
   s.looked = s.whole = s.misled;
   s.visitors.clear(), s.regions = 0, s.alike = s.longer = s.piloted = s.heavy = false;
   s.spent = 0, s.done = 0, s.since = 0, s.usual = 0;
@@ -523,6 +536,7 @@ void recall(Selection& s, const std::vector<std::optional<double>>& costs, std::
   s.whole = too_short(s, all);
   s.looked = true;
   s.length = static_cast<std::int64_t>(std::ceil(wanted_of(s, all) / *s.expected));
+  s.waves = waves_of(s, points);
 }
 
 namespace {

@@ -61,6 +61,7 @@ struct Selection {
   bool looked = false;      // all were looked at
   std::int64_t points = 0;  // of launches of this kind
   std::int64_t length = 0;  // points of a probe, then
+  std::int64_t waves = 1;   // footprints for each unit, at least
   // Seconds that a probe takes, down to a quarter of it in launches that are short themselves; a look takes an eighth.
   double shortest = 200e-6;
   double least = 0;  // that anything takes on this device; 0: not known

@@ -22,6 +22,10 @@ TEST(Mix, OnlyLongLaunchesWhosePartsDifferHaveRegions) {
   EXPECT_EQ(count_of_regions(won(), 1'000'000, false), 8);
   EXPECT_EQ(count_of_regions(won(), 99'999, true), 1);  // 50 ms
   EXPECT_EQ(count_of_regions(won(), 100'000, true), 2);
+  Selection crowded = won();
+  crowded.units = 16;  // where a region ends, they wait for the slowest of them
+  EXPECT_EQ(count_of_regions(crowded, 799'999, true), 1);
+  EXPECT_EQ(count_of_regions(crowded, 800'000, true), 2);
   EXPECT_EQ(count_of_regions(won(Mode::fully), 1'000'000, false), 0);
   Selection open = won();
   open.winner.reset();

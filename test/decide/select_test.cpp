@@ -206,6 +206,19 @@ TEST(Select, WhoeverIsFarOffIsOutAtSight) {
   EXPECT_EQ(out.wasted, 0);
 }
 
+// A footprint for each of many units takes as long as the latest of them: several, where that is little of the launch.
+TEST(Select, ManyUnitsComputeSeveralFootprintsEach) {
+  const auto length_in = [](int units, std::int64_t points) {
+    Selection s = selection_of(Mode::fully, units, {rival(64), rival(64)});
+    for (std::size_t r : {0, 1}) learn(s, Probe{r, 1024, false, false, points, true}, 300e-6);
+    return next_probe(s, points)->points;
+  };
+  EXPECT_EQ(length_in(16, 1 << 18), 1024);
+  EXPECT_EQ(length_in(16, 4 * 400 * 1024), 4 * 1024);
+  EXPECT_EQ(length_in(16, 1 << 24), 8 * 1024);
+  EXPECT_EQ(length_in(4, 1 << 24), 768);  // 200 us
+}
+
 TEST(Select, OneBadLookIsChance) {
   Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
   const Probe first{0, 64, false, false, 1 << 16, true}, second{1, 64, false, false, 1 << 16, true};
