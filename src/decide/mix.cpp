@@ -47,7 +47,8 @@ int count_of_regions(const Selection& all, std::int64_t points, bool begun) {
   const std::vector<bool> competing = contenders(all);
   const auto rivals = static_cast<double>(std::count(competing.begin(), competing.end(), true));
   // Where a region ends, cores wait for the slowest: of many, longer.
-  const double crowd = all.rivals[*all.winner].wave == 0 ? std::max(1.0, all.units / 2.0) : 1;
+  const bool crowded = all.units >= many_units && all.rivals[*all.winner].wave == 0;
+  const double crowd = crowded ? all.units / 2.0 : 1;
   double one =
       (begun ? crowd * std::max(shortest_region_begun, shortest_for_each * rivals) : shortest_region) * all.shortest;
   one = std::max(one, 2 * expected_of(all) * static_cast<double>(all.rivals[*all.winner].wave));

@@ -25,7 +25,6 @@ std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points,
 
 // Whether a unit that comes late may make a part take twice as long: where it has few footprints for each unit another
 // one then computes two of them, and of many units one is always late. A GPU's units do not come late.
-constexpr int many_units = 8;
 bool is_coarse(const Selection& s, const Rival& rival, std::int64_t points) {
   const double four = 4.0 * s.units * static_cast<double>(core::volume(rival.footprint));
   return rival.wave == 0 && (s.units >= many_units || (s.units > 1 && static_cast<double>(points) < four));

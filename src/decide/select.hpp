@@ -93,6 +93,8 @@ struct Selection {
 // after five.
 constexpr double far_off = 1.3, far_off_elsewhere = 2.5, far_off_on_less = 4, far_off_when_long = 2, worse = 1.1,
                  close = 1.05;
+// Of so many units that are cores one is always late.
+constexpr int many_units = 8;
 // Another time per point than was expected: so many times as much, or as little.
 constexpr double surprising = 1.25, pleasing = 1.5;
 
