@@ -67,11 +67,32 @@ void forget_live(const Object* object) {
   shard.inner.erase(object);
 }
 
+namespace {
+
+// Memories are asked for with every launch and most arguments, mostly the same few. Who was found, and was not gone
+// since, need not be looked for again.
+std::atomic<std::uint64_t> memories_gone{1};
+struct Found {
+  const void* handle = nullptr;
+  void* inner = nullptr;
+  std::uint64_t gone = 0;  // memories, when it was found
+};
+Found& found_of(const void* handle) {
+  static thread_local std::array<Found, 32> all;
+  return all[reinterpret_cast<std::uintptr_t>(handle) * 0x9E3779B97F4A7C15u >> 59];
+}
+
+}  // namespace
+
 void* live_inner(const void* handle, Kind kind) {
+  Found* const before = kind == Kind::memory ? &found_of(handle) : nullptr;
+  const std::uint64_t gone = memories_gone.load();
+  if (before && before->handle == handle && before->gone == gone) return before->inner;
   Shard& shard = shard_of(handle);
   std::lock_guard lock(shard.mutex);
   const auto found = shard.inner.find(handle);
   if (found == shard.inner.end() || (kind != Kind::gone && found->second.first != kind)) return nullptr;
+  if (before) *before = {handle, found->second.second, gone};
   return found->second.second;
 }
 
@@ -151,7 +172,10 @@ Memory::Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent)
   note_live(this, inner);
 }
 
-Memory::~Memory() { forget_live(this); }
+Memory::~Memory() {
+  forget_live(this);
+  memories_gone.fetch_add(1);
+}
 
 // The inner object goes last: its destructor callbacks free the address, perhaps before this returns.
 void destroy(Memory& memory) {

@@ -573,6 +573,14 @@ static void refused_arguments(void) {
   if (m.heddle) {  // others may crash
     GIVES(CL_INVALID_EVENT_WAIT_LIST, clEnqueueNDRangeKernel(m.queue, kernel, 1, NULL, &global, NULL, 1, NULL, NULL));
     GIVES(CL_INVALID_KERNEL, clEnqueueNDRangeKernel(m.queue, NULL, 1, NULL, &global, NULL, 0, NULL, NULL));
+    cl_kernel_arg_address_qualifier space = 0;
+    if (clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL) == CL_SUCCESS) {
+      cl_mem gone = buffer_of(m, CL_MEM_READ_WRITE, 256, NULL);
+      OK(clSetKernelArg(kernel, 0, sizeof gone, &gone));
+      OK(clReleaseMemObject(gone));
+      GIVES(CL_INVALID_MEM_OBJECT, clSetKernelArg(kernel, 0, sizeof gone, &gone));
+      OK(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
+    }
   }
   GIVES(CL_INVALID_COMMAND_QUEUE, clEnqueueNDRangeKernel(NULL, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
   // A queue of another context.
