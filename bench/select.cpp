@@ -29,9 +29,9 @@ constexpr const char* small_mark = ", small, ";
 constexpr double tie = 1.03;  // as good as the best
 
 // Launches should last so long, and no longer than twenty times that: nobody waits for the rest. Many variants need
-// more, and so do many cores: who waits for the slowest of sixteen waits longer than for the slower of two.
+// more.
 double enough_ms(const device::Info& device, std::size_t variants) {
-  return device.kind != device::Kind::cpu ? 5 : variants > 8 ? 1000 : std::max(50, 25 * device.units);
+  return device.kind != device::Kind::cpu ? 5 : variants > 8 ? 1000 : 50;
 }
 constexpr double too_much = 20;
 
@@ -121,9 +121,14 @@ int times_of(double ms_per_launch, double fill_ms = 100) {
   return ms_per_launch < 0.2 * fill_ms ? static_cast<int>(std::ceil(fill_ms / std::max(0.01, ms_per_launch))) : 1;
 }
 
-// Whether a launch has few groups for its device: one for each unit, by each variant, are more of it than finding out
-// may cost. Nobody can tell in it who is best, but a program that repeats it can.
-bool is_small(const There& there, const Subject& subject) {
+// Whether a launch is short, or of many cores has few groups: one for each core, by each variant, are more of it than
+// finding out may cost. Nobody can tell in it who is best, but a program that repeats it can. The more cores, the
+// longer is short: a part keeps all of them busy, and who waits for the slowest of sixteen waits longer than for the
+// slower of two.
+bool is_small(const There& there, const Subject& subject, double ms_per_launch) {
+  const bool cpu = subject.device.kind == device::Kind::cpu;
+  if (ms_per_launch < (cpu ? 10.0 * subject.device.units : 20)) return true;
+  if (!cpu || subject.device.units < 8 || subject.workload.variants.size() > 8) return false;
   double groups = 0;
   for (const core::Variant& variant : subject.workload.variants)
     groups += static_cast<double>(subject.device.units) * static_cast<double>(core::volume(variant.footprint));
@@ -131,13 +136,11 @@ bool is_small(const There& there, const Subject& subject) {
   return groups > 0.02 * static_cast<double>(items[0]) * static_cast<double>(items[1] * items[2]);
 }
 
-// A program that repeats its launches: a hundred of them, as solvers do, but a tenth of a second at least, and about
-// half a second at most; of small ones that take long, ten.
+// A program that repeats small launches: a hundred of them, as solvers do, but a tenth of a second at least, and about
+// half a second at most, or four launches.
 int times_of_program(double ms_per_launch, bool small) {
   const int about = static_cast<int>(600 / ms_per_launch);
-  return std::max(times_of(ms_per_launch), small                ? std::clamp(about, 10, 100)
-                                           : ms_per_launch < 20 ? std::min(100, about)
-                                                                : 1);
+  return std::max(times_of(ms_per_launch), small ? std::clamp(about, 4, 100) : 1);
 }
 
 // What each variant takes at first sight, the least of a few launches: one that was disturbed must not look hopeless.
@@ -224,8 +227,7 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
                      : quick || factor > beyond_hope ? 1
                                                      : 3});
   }
-  const int times =
-      times_of_program(*best, subject.device.kind == device::Kind::cpu && !many && is_small(there, subject));
+  const int times = times_of_program(*best, is_small(there, subject, *best));
   from_nothing(there, kernel, {.when = When::once}, times);  // builds what only choosing needs
   std::vector<std::pair<std::string, double>> choices;       // and the time of all
   const std::size_t heddle = cases.size();

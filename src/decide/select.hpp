@@ -57,6 +57,7 @@ struct Selection {
   std::optional<double> expected;
   int surprises = 0;
   int reopened = 0;         // how often all competed again
+  bool doubted = false;     // the last launch took twice or half of what parts had shown
   bool misled = false;      // parts did not show what launches take: those are compared
   bool looked = false;      // all were looked at
   std::int64_t points = 0;  // of launches of this kind

@@ -26,6 +26,10 @@ TEST(Mix, OnlyLongLaunchesWhosePartsDifferHaveRegions) {
   crowded.units = 16;  // where a region ends, they wait for the slowest of them
   EXPECT_EQ(count_of_regions(crowded, 799'999, true), 1);
   EXPECT_EQ(count_of_regions(crowded, 800'000, true), 2);
+  EXPECT_EQ(count_of_regions(crowded, 799'999, false), 1);
+  EXPECT_EQ(count_of_regions(crowded, 800'000, false), 2);
+  crowded.units = 7;
+  EXPECT_EQ(count_of_regions(crowded, 400, false), 2);
   EXPECT_EQ(count_of_regions(won(Mode::fully), 1'000'000, false), 0);
   Selection open = won();
   open.winner.reset();

@@ -352,6 +352,20 @@ TEST(Select, PartsThatMisleadAreNoLongerCompared) {
   EXPECT_TRUE(next_probe(s, 1 << 20)->whole);  // from now on
 }
 
+TEST(Select, OneLaunchOfManyCoresDoesNotShowThatPartsMislead) {
+  Selection s = selection_of(Mode::hybrid, 16, {rival(4), rival(4)});
+  s.rivals[0].samples = {1e-6}, s.rivals[1].samples = {3e-6};
+  s.looked = true, s.winner = 0;
+  watch(s, 2.1, 1'000'000);
+  EXPECT_EQ(s.winner, 0u);
+  watch(s, 1, 1'000'000);  // as parts had shown
+  watch(s, 2.1, 1'000'000);
+  EXPECT_EQ(s.winner, 0u);
+  watch(s, 2.1, 1'000'000);
+  EXPECT_FALSE(s.winner);
+  EXPECT_TRUE(next_probe(s, 1'000'000)->whole);
+}
+
 TEST(Select, SmallLaunchesAreComparedWhole) {
   const Selection s = selection_of(Mode::fully, 2, {rival(4096), rival(64)});
   EXPECT_FALSE(next_probe(s, 1 << 20)->whole);
