@@ -48,8 +48,7 @@ int count_of_regions(const Selection& all, std::int64_t points, bool begun) {
   const auto rivals = static_cast<double>(std::count(competing.begin(), competing.end(), true));
   double one = (begun ? std::max(shortest_region_begun, shortest_for_each * rivals) : shortest_region) * all.shortest;
   // Where a region ends, cores wait for the slowest: of many, longer, and the next launch does, too.
-  if (all.units >= many_units && all.rivals[*all.winner].wave == 0)
-    one = std::max(one, shortest_region_begun * all.shortest) * all.units / 2;
+  if (crowded(all)) one = std::max(one, shortest_region_begun * all.shortest) * all.units / 2;
   one = std::max(one, 2 * expected_of(all) * static_cast<double>(all.rivals[*all.winner].wave));
   const double seconds = expected_of(all) * static_cast<double>(points);
   const auto fit = static_cast<unsigned>(std::clamp(seconds / one + 1e-6, 0.0, double{most_regions}));

@@ -27,7 +27,7 @@ std::int64_t rounded(const Selection& s, std::size_t rival, std::int64_t points,
 // one then computes two of them, and of many units one is always late. A GPU's units do not come late.
 bool is_coarse(const Selection& s, const Rival& rival, std::int64_t points) {
   const double four = 4.0 * s.units * static_cast<double>(core::volume(rival.footprint));
-  return rival.wave == 0 && (s.units >= many_units || (s.units > 1 && static_cast<double>(points) < four));
+  return crowded(s) || (rival.wave == 0 && s.units > 1 && static_cast<double>(points) < four);
 }
 
 bool runs(const Rival& rival) { return rival.ready && !rival.out; }
@@ -51,12 +51,13 @@ std::optional<double> cost_in(const Selection& s, const Rival& rival) {
   return cost_of(rival);
 }
 
-// Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing.
+// Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing, but for
+// many cores.
 std::size_t enough(const Selection& s, const Rival& rival) {
   if (same_parts(s) && !s.whole) return 2;
   const auto mine = cost_in(s, rival), best = cost_in(s, s.rivals[best_of(s)]);
   const bool near = mine && best && *mine <= close * *best;
-  return s.longer ? (near ? 3 : 2) : near ? 9 : 5;
+  return s.longer || (crowded(s) && !s.whole) ? (near ? 3 : 2) : near ? 9 : 5;
 }
 
 // One probe of every rival takes about this share of a launch, if they are all alike.
@@ -173,10 +174,10 @@ void decide_if_clear(Selection& s) {
 // Of many units one is late, and who has one footprint for each takes twice as long then: a few for each, if that is
 // little of the launch.
 std::int64_t waves_of(const Selection& s, std::int64_t points) {
-  if (s.units < many_units) return 1;
+  if (!crowded(s)) return 1;
   double largest = 0;
   for (const Rival& rival : s.rivals) {
-    if (runs(rival) && rival.wave == 0) largest = std::max(largest, static_cast<double>(core::volume(rival.footprint)));
+    if (runs(rival)) largest = std::max(largest, static_cast<double>(core::volume(rival.footprint)));
   }
   if (largest == 0) return 1;
   return static_cast<std::int64_t>(std::clamp(static_cast<double>(points) / (400 * s.units * largest), 1.0, 8.0));
@@ -196,6 +197,13 @@ double best_look(const Selection& s) {
   double best = std::numeric_limits<double>::infinity();
   for (const Rival& rival : s.rivals) best = runs(rival) && rival.look ? std::min(best, *rival.look) : best;
   return best;
+}
+
+// Whether little of a region takes long on many cores, as far as looks tell: others will compute what lies beside it,
+// and need nothing between.
+bool takes_long(const Selection& s) {
+  return crowded(s) && s.mode == Mode::hybrid &&
+         best_look(s) * static_cast<double>(little_of_region(s, lead_of(s))) > long_part * s.shortest;
 }
 
 }  // namespace
@@ -400,7 +408,13 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   return probe(*next);
 }
 
-std::int64_t between_of(const Selection& s) { return s.alike ? 0 : s.between; }
+bool crowded(const Selection& s) {
+  constexpr int many_units = 8;
+  return s.units >= many_units &&
+         std::all_of(s.rivals.begin(), s.rivals.end(), [](const Rival& rival) { return rival.wave == 0; });
+}
+
+std::int64_t between_of(const Selection& s) { return s.alike || takes_long(s) ? 0 : s.between; }
 
 bool to_be_repeated(const Selection& s, const Probe& probe) {
   return same_parts(s) && !s.believed && !probe.look && !probe.whole;
@@ -411,7 +425,7 @@ void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t
   s.latest = {box, launch};
   if (!probe.repeat && !probe.beside) {
     s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
-    s.piloted = s.heavy = false;
+    s.piloted = false, s.heavy = takes_long(s);
   }
   s.visitors.push_back(probe.rival);
 }
@@ -563,8 +577,7 @@ void watch(Selection& s, double seconds, std::int64_t points) {
   const bool differ = s.mode != Mode::fully;
   if (differ && by_parts && !s.misled && shown && (cost > 2 * *shown || *shown > 2 * cost)) {
     // Many cores take that long now and then for no reason: twice running they do not.
-    const bool crowded = s.units >= many_units && s.rivals[*s.winner].wave == 0;
-    if (!crowded || std::exchange(s.doubted, true)) return compare_launches(s);
+    if (!crowded(s) || std::exchange(s.doubted, true)) return compare_launches(s);
     return;
   }
   s.doubted = false;

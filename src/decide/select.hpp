@@ -94,8 +94,6 @@ struct Selection {
 // after five.
 constexpr double far_off = 1.3, far_off_elsewhere = 2.5, far_off_on_less = 4, far_off_when_long = 2, worse = 1.1,
                  close = 1.05;
-// Of so many units that are cores one is always late.
-constexpr int many_units = 8;
 // Another time per point than was expected: so many times as much, or as little.
 constexpr double surprising = 1.25, pleasing = 1.5;
 
@@ -116,6 +114,9 @@ Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double s
 
 // What to run next; nothing where the winner is known. `points` are those of the launch, which has a number.
 std::optional<Probe> next_probe(const Selection& selection, std::int64_t points, std::uint64_t launch = 0);
+
+// Whether the device has many cores: then every part costs, as all wait for whoever is late, be it another's work.
+bool crowded(const Selection& selection);
 
 // Points that others should compute between two probes now: none where each rival has parts of its own.
 std::int64_t between_of(const Selection& selection);

@@ -112,13 +112,13 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
 
 // Whether a device that compares variants computes other parts, too. Where it runs one thing after the other, as
 // queued, it loses nothing by that as soon as it knows roughly who is good, is never idle between probes, and forgets
-// what a part was about. Not so with few groups in a part: what is gained is lost when units wait for the last one. Nor
-// where what a part changes is copied before: nobody may write there meanwhile.
+// what a part was about. Not so with few groups in a part, or many cores: what is gained is lost when units wait for
+// the last one. Nor where what a part changes is copied before: nobody may write there meanwhile.
 bool goes_on(const State& s, const Member& member) {
   const Selection& selection = *member.selection;
   if (selection.mode == Mode::swap && !selection.whole) return false;
-  const bool fine = between_of(selection) > 0 ||
-                    (!selection.longer && selection.length / selection.units / 8 >= core::volume(selection.together));
+  const bool many = selection.length / selection.units / 8 >= core::volume(selection.together);
+  const bool fine = between_of(selection) > 0 || (!selection.longer && !crowded(selection) && many);
   return s.meanwhile || selection.whole || (selection.looked && fine && member.queued.size() == 1);
 }
 
@@ -318,7 +318,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
     // Where nothing is known of the beginning yet, others wait with it: data may be sorted, and most of the work there.
     const Selection* open = member.selection && !member.selection->winner ? member.selection : nullptr;
     const auto take = [&](std::size_t v) {
-      if (open && between_of(*open) > 0 && !open->believed)
+      if (open && open->between > 0 && !open->alike && !open->believed)
         return left.carve(s.footprints[v], s.space, points, place_of_looks);
       return left.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
     };

@@ -126,6 +126,29 @@ TEST(Select, WhatTakesLongIsNotRepeated) {
   EXPECT_EQ(s.winner, 1u);
 }
 
+// On many cores nothing is computed between two rivals then, and nobody has more than three samples.
+TEST(Select, OnManyCoresWhatTakesLongHasNothingBetween) {
+  constexpr std::int64_t points = 1 << 20;
+  for (const double cost : {1e-7, 4e-6}) {  // the least part takes 0.1 or 4 ms
+    Selection s = selection_of(Mode::hybrid, 8, {rival(128), rival(128)});
+    s.between = points / 32;
+    std::vector<int> samples(2);
+    while (const auto probe = next_probe(s, points)) {
+      const bool second = !probe->look && !probe->pilot && !s.alike && s.visitors.size() == 1;
+      EXPECT_EQ(probe->repeat, second && cost < 1e-6);
+      EXPECT_EQ(probe->beside, second && cost > 1e-6);
+      EXPECT_TRUE(!s.looked || between_of(s) == (s.alike || cost > 1e-6 ? 0 : points / 32)) << cost;
+      Probe done = *probe;
+      if (probe->repeat) done.points = s.region.volume();
+      begin(s, *probe, core::box_of(done.points));
+      samples[probe->rival] += s.alike;
+      learn(s, done, 5e-6 + static_cast<double>(done.points) * (probe->rival == 0 ? cost : 1.02 * cost));
+    }
+    EXPECT_EQ(s.winner, 0u);
+    EXPECT_EQ(samples, (std::vector<int>{3, 3}));
+  }
+}
+
 // But a region of which little took little is computed by all: what is heavy of it need not lie beside it.
 TEST(Select, ARegionThatIsHeavyInOnePlaceIsComputedByAll) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
@@ -135,13 +158,15 @@ TEST(Select, ARegionThatIsHeavyInOnePlaceIsComputedByAll) {
 
 // One footprint for each unit is the least: where that takes long, a look shows who is twice as slow.
 TEST(Select, WhereTheLeastPartTakesLongNothingIsRepeated) {
-  std::vector<int> probes(3);
-  const double cost[] = {2e-7, 4.4e-7, 2.2e-7};
-  const Competition out = compete(selection_of(Mode::hybrid, 16, {rival(1024), rival(1024), rival(1024)}), 1 << 19,
-                                  [&](std::size_t r) { return ++probes[r], cost[r]; });
-  EXPECT_EQ(out.winner, 0u);
-  EXPECT_EQ(out.wasted, 0);
-  EXPECT_EQ(probes[1], 1);
+  for (const auto& [units, size] : {std::pair(7, 2048), std::pair(16, 1024)}) {
+    std::vector<int> probes(3);
+    const double cost[] = {2e-7, 4.4e-7, 2.2e-7};
+    const Competition out = compete(selection_of(Mode::hybrid, units, {rival(size), rival(size), rival(size)}), 1 << 19,
+                                    [&](std::size_t r) { return ++probes[r], cost[r]; });
+    EXPECT_EQ(out.winner, 0u);
+    EXPECT_EQ(out.wasted, 0);
+    EXPECT_EQ(probes[1], 1);
+  }
 }
 
 // Private outputs are for the same part.

@@ -249,6 +249,12 @@ TEST(Step, WhoComparesVariantsMayComputeMeanwhile) {
   EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(3000, 3500), "task of its device", 0, {}}}));
   selection.alike = true;  // each has parts of its own again
   EXPECT_TRUE(step(s).empty());
+  selection.alike = false;
+  selection.units = 8;  // all of many cores would wait for the last, and nobody needs it
+  selection.length = 8 * 8 * 10, selection.between = 0;
+  EXPECT_TRUE(step(s).empty());
+  selection.units = 7;
+  EXPECT_EQ(step(s).size(), 1u);
 }
 
 // What a part changes is copied before, so nothing else may be on its way; where launches are compared, nothing is.
