@@ -241,6 +241,13 @@ bool is_far_off(const Selection& s, const Rival& rival, std::int64_t points) {
   // Where the least part takes long, looks are as long as what would be compared after them.
   if (same_parts(s) && *rival.look * static_cast<double>(rival.reach) > long_part * s.shortest)
     limit = std::min(limit, far_off_when_long);
+  if (same_parts(s) && crowded(s)) {
+    // Looks lie side by side: where they are much of the launch, one place may have several times the work of another.
+    double seen = 0;
+    for (const Rival& other : s.rivals) seen += other.look ? static_cast<double>(other.reach) : 0;
+    const double part = seen / static_cast<double>(points);
+    if (part > 0.2) limit *= 1 + 3 * part;
+  }
   return at_least(s, rival, *rival.look, rival.reach, points) > limit * best_look(s);
 }
 

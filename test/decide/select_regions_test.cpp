@@ -169,6 +169,21 @@ TEST(Select, WhereTheLeastPartTakesLongNothingIsRepeated) {
   }
 }
 
+// Where the least parts of all are much of the launch, whoever got the place with most of the work is not out for that.
+TEST(Select, OnManyCoresLooksOnMuchOfALaunchLeaveMoreInIt) {
+  for (const std::int64_t points : {32'000, 512'000}) {
+    Selection s = selection_of(Mode::hybrid, 16, {rival(128), rival(256), rival(256)});
+    const double cost[] = {6e-6, 2.7e-6, 0.9e-6};
+    for (int i = 0; i < 6 && !s.looked; ++i) {
+      const Probe probe = next_probe(s, points).value();
+      learn(s, probe, cost[probe.rival] * static_cast<double>(probe.points));
+    }
+    EXPECT_TRUE(s.looked);
+    EXPECT_TRUE(s.rivals[0].out);
+    EXPECT_EQ(s.rivals[1].out, points > 32'000);
+  }
+}
+
 // Private outputs are for the same part.
 TEST(Select, SwapComparesTheSamePartHoweverLongItTakes) {
   Selection s = selection_of(Mode::swap, 16, {rival(1024), rival(1024)});
