@@ -31,15 +31,23 @@ std::optional<std::size_t> Rivals::challenger() const {
   return std::nullopt;
 }
 
+std::int64_t Rivals::plain() const {
+  if (rivals_.size() < 2) return std::int64_t{1} << 30;
+  return waiting_ || trial_ || worthwhile() ? 0 : std::max<std::int64_t>(0, look_ - launches_ - 1);
+}
+
+void Rivals::pass(std::int64_t launches) {
+  launches_ += launches;
+  so_far_ += launches * first_time_;
+}
+
 Turn Rivals::next_untimed() {
-  ++launches_;
-  so_far_ += first_time_;
+  pass(1);
   return {best_, false};
 }
 
 Turn Rivals::next() {
-  ++launches_;
-  so_far_ += first_time_;
+  pass(1);
   if (rivals_.size() < 2 || waiting_) return {best_, false};
   if (launches_ >= look_) {
     look_ = 2 * launches_;

@@ -33,6 +33,9 @@ class Rivals {
 
   Turn next();
   Turn next_untimed();  // of a launch whose time cannot be known
+  // How many of the next will be the best's, and not timed, whatever else happens; and so many of them have been.
+  std::int64_t plain() const;
+  void pass(std::int64_t launches);
   // A launch whose time was wanted: how long it ran, and how long it was kept waiting.
   void note(const Turn& turn, core::Nanoseconds run, core::Nanoseconds waited);
   void drop();                     // one whose time was wanted will not tell it

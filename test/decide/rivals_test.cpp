@@ -2,6 +2,7 @@
 #include "decide/rivals.hpp"
 
 #include <random>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -53,6 +54,32 @@ TEST(Rivals, ATrialWaitsUntilItsLossIsLittle) {
   EXPECT_EQ(program.taken[1], 2);  // not hopeless, so once more
   EXPECT_FALSE(program.rivals.comparing());
   EXPECT_EQ(program.rivals.best(), 0u);
+}
+
+// Whoever asks only for those that are not plain gets the same turns.
+TEST(Rivals, PlainLaunchesNeedNotBeAskedFor) {
+  for (const auto& limits : {Rivals::Limits{}, Rivals::Limits{.timing = microseconds(16), .first_look = 32}}) {
+    for (const int us : {5, 40, 60, 1000}) {
+      const std::vector<Nanoseconds> times{microseconds(us), microseconds(us / 2 + 1)};
+      Program each(times, limits), some(times, limits);
+      std::int64_t passed = 0, plain = 0, skipped = 0;
+      for (int i = 1; i <= 20000; ++i) {
+        const Turn turn = each.launch();
+        if (plain > 0) {
+          EXPECT_EQ(turn, (Turn{some.rivals.best(), false})) << us << " us, launch " << i;
+          --plain, ++passed, ++skipped;
+          continue;
+        }
+        some.rivals.pass(std::exchange(passed, 0));
+        EXPECT_EQ(some.launch(), turn) << us << " us, launch " << i;
+        plain = some.rivals.plain();
+      }
+      EXPECT_EQ(each.rivals.best(), some.rivals.best());
+      EXPECT_EQ(each.rivals.best(), us > 50 ? 1u : 0u);
+      EXPECT_GE(skipped, us < 50 ? 19900 : 0);
+    }
+  }
+  EXPECT_GT(Rivals(1, {}).plain(), 1000000);
 }
 
 // As the direct path does it on GPUs.

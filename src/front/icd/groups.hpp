@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,11 @@ struct Grouped {
     enum class Recall { not_yet, coming, ready, done } recall = Recall::not_yet;
     core::History before;       // where that is ready: what earlier runs have found
     core::Nanoseconds told{0};  // to the store, of what preparing takes
+    // So many launches need no lock: they take these groups, and nothing is to be known of them. Of how many there
+    // were.
+    std::atomic<std::int64_t> plain{0};
+    std::atomic<std::size_t> usual{0};
+    std::int64_t were_plain = 0;
   };
   explicit Grouped(std::string its_name) : name(std::move(its_name)) {}
   ~Grouped();
@@ -42,6 +48,7 @@ struct Grouped {
   const std::string name;
   std::mutex mutex;                            // never held while an inner driver runs
   std::vector<std::unique_ptr<Shape>> shapes;  // few; they stay
+  std::atomic<Shape*> latest{nullptr};         // of them
 };
 
 // Whether they are chosen at all; and for a source, under which name in the store: none where they are not.

@@ -85,14 +85,16 @@ void* inner_argument(Takes what, const void* given) {
   return nullptr;
 }
 
-void keep(Kernel::Value& to, Takes what, size_t size, const void* value, const void* given) {
+void keep(Kernel& kernel, cl_uint index, Takes what, size_t size, const void* value, const void* given) {
+  Kernel::Value& to = kernel.values[index];
   to.set = what != Takes::unknown;
   to.size = size;
   // A null buffer is allowed, and is the direct path's.
   if (what == Takes::memory || what == Takes::unknown) {
     const bool live = what == Takes::memory || live_inner(given, Kind::memory);  // or it was refused
     to.memory = given && live ? static_cast<const Memory*>(given) : nullptr;
-    to.extent = to.memory ? to.memory->bytes : 0;
+    const std::size_t before = std::exchange(to.extent, to.memory ? to.memory->bytes : 0);
+    if (to.extent != before) kernel.extents = mark_of_extents(kernel);
   } else if (value && what == Takes::value) {
     const auto* bytes = static_cast<const std::byte*>(value);
     to.bytes.assign(bytes, bytes + size);
@@ -108,10 +110,17 @@ class MemoriesOf {
       many_.resize(kernel.values.size());
       to = many_.data();
     }
-    std::size_t count = 0;
+    std::size_t count = 0, gone = 0;
+    const std::uint64_t now = memories_gone.load();
+    const bool known = kernel.all_live.load(std::memory_order_relaxed) == now;
     for (const Kernel::Value& value : kernel.values) {
-      if (value.memory && live_inner(value.memory, Kind::memory)) to[count++] = value.memory;
+      if (!value.memory) continue;
+      if (known || live_inner(value.memory, Kind::memory))
+        to[count++] = value.memory;
+      else
+        ++gone;
     }
+    if (!known && gone == 0) kernel.all_live.store(now, std::memory_order_relaxed);
     all = {to, count};
   }
   MemoriesOf(const MemoriesOf&) = delete;
@@ -181,7 +190,7 @@ cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error) {
     const cl_kernel inner = pass<&Slots::clCloneKernel>(kernel.inner, &code);
     check(code);
     const cl_kernel made = wrap<Kernel>(*kernel.program, device::OwnedKernel(inner));
-    valid(made).values = kernel.values;
+    valid(made).values = kernel.values, valid(made).extents = kernel.extents;
     return made;
   });
 }
@@ -203,7 +212,7 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
     if (value && size == sizeof given) std::memcpy(&given, value, sizeof given);
     void* inner = given ? inner_argument(what, given) : nullptr;
     const cl_int code = pass<&Slots::clSetKernelArg>(kernel.inner, index, size, inner ? &inner : value);
-    if (code == CL_SUCCESS && index < kernel.values.size()) keep(kernel.values[index], what, size, value, given);
+    if (code == CL_SUCCESS && index < kernel.values.size()) keep(kernel, index, what, size, value, given);
     return code;
   });
 }

@@ -67,11 +67,12 @@ void forget_live(const Object* object) {
   shard.inner.erase(object);
 }
 
+std::atomic<std::uint64_t> memories_gone{1};
+
 namespace {
 
-// Memories are asked for with every launch and most arguments, mostly the same few. Who was found, and was not gone
-// since, need not be looked for again.
-std::atomic<std::uint64_t> memories_gone{1};
+// Memories are asked for with most arguments, mostly the same few. Who was found, and was not gone since, need not be
+// looked for again.
 struct Found {
   const void* handle = nullptr;
   void* inner = nullptr;

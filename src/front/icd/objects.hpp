@@ -100,13 +100,14 @@ struct Memory : Object {
   Memory(Context& its_context, cl_mem its_inner, Ref<Memory> its_parent = {});
   ~Memory();
 
+  // First what commands use, which is 64 bytes so far.
   const cl_mem inner;
   const Ref<Context> context;
   const Ref<Memory> parent;  // the buffer that it is a part or another view of
-  std::once_flag first_callback;
   // Where there is a loom, of buffers: the bytes of its parent that it is, and what the root has for both of its users.
-  std::size_t begin = 0, bytes = 0;
   std::shared_ptr<Share> share;
+  std::size_t bytes = 0, begin = 0;
+  std::once_flag first_callback;
   std::optional<cl_mem_flags> flags;  // as the program gave them, where the inner ones are others
   bool mourned = false;               // has destructor callbacks: its address is not used again before they were called
 };
@@ -167,6 +168,8 @@ struct Kernel : Object {
     std::size_t extent = 0;          // of that
   };
   std::vector<Value> values;
+  std::uint64_t extents = 0;                       // a mark of all of theirs
+  mutable std::atomic<std::uint64_t> all_live{0};  // how many memories were gone when all of these were there
   std::shared_ptr<Woven> woven;
   std::shared_ptr<Grouped> grouped;
 };
@@ -243,6 +246,7 @@ Device& device_in(const Context& context, cl_device_id device);
 void note_live(const Object* object, void* inner);
 void forget_live(const Object* object);
 void* live_inner(const void* handle, Kind kind);  // null if there is no such object; Kind::gone: any kind
+extern std::atomic<std::uint64_t> memories_gone;  // so far, and one; who was there at this number still is
 // All inner queues of devices that compute in this process, retained.
 std::vector<cl_command_queue> live_queues();
 

@@ -10,15 +10,16 @@ namespace heddle::front::icd {
 
 // A buffer that the direct path and the engine use in turn.
 struct Share {
+  // First what every command looks at.
+  std::atomic<bool> away{false};  // it is the engine's turn
+  std::atomic<bool> many_users{false};
+  std::atomic<int> mapped{0};
+  std::atomic<const Queue*> user{nullptr};  // on the direct path
   std::size_t size = 0;
   engine::HostBlock storage;               // its memory, where the primary device works on the host's
   std::shared_ptr<engine::Memory> memory;  // once the engine has used it; under the context's `turns`
-  std::atomic<bool> away{false};           // it is the engine's turn
   int copies = 0;                          // that the engine is at, under `turns`
   std::condition_variable copied;
-  std::atomic<int> mapped{0};
-  std::atomic<const Queue*> user{nullptr};  // on the direct path
-  std::atomic<bool> many_users{false};
 };
 
 // Of the buffer that this is, or is a part of; null: the engine may not have it.

@@ -120,12 +120,15 @@ void wait_for_copies(std::unique_lock<std::mutex>& turn, const Views& views) {
     share_of(*at->second)->copied.wait(turn);
 }
 
+std::uint64_t mixed(std::uint64_t mark, std::uint64_t value) {
+  mark = (mark ^ value) * 0x9E3779B97F4A7C15u;
+  return mark ^ mark >> 29;
+}
+
 // The same for launches of one shape; others have another, or are as good as that.
 std::uint64_t mark_of(const Kernel& kernel, cl_uint dimensions, const size_t* global, const size_t* local) {
-  std::uint64_t out = dimensions;
-  const auto add = [&out](std::uint64_t value) { out = (out ^ value) * 0x9E3779B97F4A7C15u, out ^= out >> 29; };
-  for (cl_uint d = 0; d < dimensions; ++d) add(global[d]), add(local ? local[d] : 0);
-  for (const Kernel::Value& value : kernel.values) add(value.extent);
+  std::uint64_t out = kernel.extents + dimensions;
+  for (cl_uint d = 0; d < dimensions; ++d) out = mixed(mixed(out, global[d]), local ? local[d] : 0);
   return out | 1;
 }
 
@@ -180,6 +183,12 @@ bool all_home(Loom& loom, const Asked& what) {
 bool woven(const Queue& queue) { return queue.context->loom && !queue.context->user_events; }
 
 }  // namespace
+
+std::uint64_t mark_of_extents(const Kernel& kernel) {
+  std::uint64_t out = 0;
+  for (const Kernel::Value& value : kernel.values) out = mixed(out, value.extent);
+  return out;
+}
 
 std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensions, const size_t* offset,
                                    const size_t* global, const size_t* local, const Waits& waits,

@@ -15,6 +15,9 @@ struct Timing {
 };
 void note_time(const Queue& queue, const Timing& timing, core::Nanoseconds time);
 
+// Of what its arguments are, which may take a launch from one shape to another.
+std::uint64_t mark_of_extents(const Kernel& kernel);
+
 // Nothing: the direct path takes it.
 std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensions, const size_t* offset,
                                    const size_t* global, const size_t* local, const Waits& waits,
