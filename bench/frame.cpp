@@ -157,7 +157,8 @@ Row summarise(std::string name, std::string device, std::string unit, std::vecto
   return row;
 }
 
-std::vector<Row> Context::interleave(const std::string& device, const std::vector<Case>& cases, int repetitions) const {
+std::vector<Row> Context::interleave(const std::string& device, const std::vector<Case>& cases, int asked) const {
+  const int repetitions = options.repetitions > 0 ? std::min(options.repetitions, asked) : asked;
   std::vector<std::vector<double>> samples(cases.size());
   for (int r = 0; r < repetitions; ++r) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -165,7 +166,8 @@ std::vector<Row> Context::interleave(const std::string& device, const std::vecto
       // Each begins in its turn, and every other round goes backwards: nobody always follows the same one.
       const std::size_t place = r % 2 == 0 ? i : cases.size() - 1 - i;
       const std::size_t k = (place + static_cast<std::size_t>(r / 2)) % cases.size();
-      const int wanted = cases[k].samples > 0 ? std::min(cases[k].samples, repetitions) : repetitions;
+      const int fewer = (cases[k].samples * repetitions + asked - 1) / asked;
+      const int wanted = cases[k].samples > 0 ? std::min(fewer, repetitions) : repetitions;
       if ((r + 1) * wanted / repetitions == r * wanted / repetitions) continue;
       samples[k].push_back(cases[k].once());
     }
@@ -213,7 +215,9 @@ Outcome run(const Suite& suite, Context& context) {
   Outcome out;
   const CatchInterrupt guard;
   nlohmann::json devices = nlohmann::json::array();
+  const int repetitions = context.options.repetitions;
   std::string identity = suite.name + (context.options.quick ? " quick" : "");
+  if (repetitions > 0) identity += fmt::format(" {} times", repetitions);
   for (const auto& device : context.machine.devices) {
     const device::Info& info = device->info();
     identity += " " + info.fingerprint;
@@ -251,6 +255,7 @@ Outcome run(const Suite& suite, Context& context) {
   out.document = {
       {"suite", suite.name}, {"quick", context.options.quick},     {"machine", machine_json()}, {"devices", devices},
       {"rows", rows},        {"summary", suite.summary(out.rows)}, {"problems", out.problems}};
+  if (repetitions > 0) out.document["repetitions"] = repetitions;
   if (!context.options.only.empty()) out.document["only"] = context.options.only;
   return out;
 }

@@ -40,6 +40,7 @@ struct Case {
 struct Options {
   bool quick = false;
   bool resume = false;
+  int repetitions = 0;                                       // of each measurement, at most; 0: what its suite wants
   std::string only;                                          // shards with this text in their names; empty: all
   std::string spaces;                                        // folder of recorded spaces; empty: none
   std::string json;                                          // file for the result; empty: none
@@ -54,7 +55,7 @@ struct Context {
   const Options& options;
 
   // Runs all cases in turn, again and again, rotating the order so that none always comes first; one row each.
-  std::vector<Row> interleave(const std::string& device, const std::vector<Case>& cases, int repetitions) const;
+  std::vector<Row> interleave(const std::string& device, const std::vector<Case>& cases, int asked) const;
 };
 
 // A part of a suite that is measured in one go and kept as a whole: what an interrupted run loses at most.

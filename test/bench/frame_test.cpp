@@ -75,6 +75,20 @@ TEST_F(Frame, FewerSamplesAreSpreadOverAllRounds) {
   EXPECT_EQ(rows[2].samples, 4);  // never more than there are rounds
 }
 
+TEST_F(Frame, WhoWantsFewerRepetitionsGetsFewerOfAll) {
+  std::string order;
+  options.repetitions = 2;
+  Context context{machine, settings, options};
+  const std::vector<Case> cases{{"a", "ms", [&] { return order += 'a', 1.0; }},
+                                {"b", "ms", [&] { return order += 'b', 2.0; }, 2},
+                                {"c", "ms", [&] { return order += 'c', 3.0; }, 9}};
+  EXPECT_EQ(context.interleave("d", cases, 4)[1].samples, 1);
+  EXPECT_EQ(order, "accba");
+  order.clear();
+  context.interleave("d", cases, 1);  // never more than the suite wants
+  EXPECT_EQ(order, "abc");
+}
+
 Suite suite_of(std::vector<std::string>& ran, const std::string& fails, const std::string& interrupts) {
   return {"test", "",
           [&ran, fails, interrupts](Context&) {

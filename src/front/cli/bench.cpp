@@ -79,6 +79,9 @@ void add_bench_command(CLI::App& app, const Environment& environment) {
   command->add_option("suite", *name, "Which suite")->required();
   command->add_option("--json", options->json, "Write the result to this file");
   command->add_flag("--quick", options->quick, "Fewer repetitions: about a minute on two cores");
+  command->add_option("--repetitions", options->repetitions, "Of each measurement, at most; else as the suite wants")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
   command->add_option("--only", options->only, "Only parts of the suite with this text in their names")
       ->type_name("TEXT");
   command->add_option("--spaces", options->spaces, "Recorded tuning spaces for the suite `search`")
