@@ -33,7 +33,7 @@ std::optional<std::size_t> Rivals::challenger() const {
 
 std::int64_t Rivals::plain() const {
   if (rivals_.size() < 2) return std::int64_t{1} << 30;
-  return waiting_ || trial_ || worthwhile() ? 0 : std::max<std::int64_t>(0, look_ - launches_ - 1);
+  return waiting_ || worthwhile() ? 0 : std::max<std::int64_t>(0, look_ - launches_ - 1);
 }
 
 void Rivals::pass(std::int64_t launches) {

@@ -64,6 +64,8 @@ TEST(Rivals, PlainLaunchesNeedNotBeAskedFor) {
       Program each(times, limits), some(times, limits);
       std::int64_t passed = 0, plain = 0, skipped = 0;
       for (int i = 1; i <= 20000; ++i) {
+        if (i == 19000)
+          each.times = some.times = {microseconds(2), microseconds(1)};  // in the middle of a trial, perhaps
         const Turn turn = each.launch();
         if (plain > 0) {
           EXPECT_EQ(turn, (Turn{some.rivals.best(), false})) << us << " us, launch " << i;
@@ -80,6 +82,16 @@ TEST(Rivals, PlainLaunchesNeedNotBeAskedFor) {
     }
   }
   EXPECT_GT(Rivals(1, {}).plain(), 1000000);
+}
+
+TEST(Rivals, LaunchesThatBecomeShortArePlainEvenInATrial) {
+  Program program({milliseconds(1), milliseconds(1)}, {});
+  while (!program.rivals.comparing()) program.launch();
+  EXPECT_EQ(program.rivals.plain(), 0);
+  program.times = {microseconds(2), microseconds(2)};
+  program.run(2000);
+  EXPECT_TRUE(program.rivals.comparing());
+  EXPECT_GT(program.rivals.plain(), 0);
 }
 
 // As the direct path does it on GPUs.

@@ -305,6 +305,7 @@ Groups::Groups(const Queue& queue, const Kernel& kernel, cl_uint dimensions, con
     if (at == of_->shapes.end()) at = of_->shapes.insert(at, std::move(made));
   }
   shape_ = at->get();
+  // While a time is waited for none is plain, so below, where the lock is let go, nobody makes some.
   shape_->rivals.pass(shape_->were_plain - std::max<std::int64_t>(0, shape_->plain.exchange(0)));
   shape_->were_plain = 0;
   if (const cl_event event = std::exchange(shape_->watched, nullptr)) {

@@ -220,8 +220,12 @@ cl_int CL_API_CALL clSetKernelArg(cl_kernel handle, cl_uint index, size_t size, 
 cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, const void* value) {
   return answer(__func__, [&] {
     Kernel& kernel = valid(handle);
-    if (index < kernel.values.size()) kernel.values[index].set = false;  // not for the engine
-    return pass<&Slots::clSetKernelArgSVMPointer>(kernel.inner, index, value);
+    const cl_int code = pass<&Slots::clSetKernelArgSVMPointer>(kernel.inner, index, value);
+    if (code == CL_SUCCESS && index < kernel.values.size()) {
+      kernel.values[index] = {};  // not for the engine
+      kernel.extents = mark_of_extents(kernel);
+    }
+    return code;
   });
 }
 

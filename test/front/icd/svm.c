@@ -62,6 +62,23 @@ static void kernels(cl_program program) {
   map(data, count * 4, CL_MAP_READ);
   CHECK(memcmp(data, model, count * 4) == 0);
   unmap(data);
+  // In the place of a buffer, which is gone then; of others that come to its address the launch knows nothing.
+  cl_mem before = buffer_of(m, CL_MEM_READ_WRITE, count * 4, NULL);
+  OK(clSetKernelArg(scale, 0, sizeof before, &before));
+  OK(clSetKernelArgSVMPointer(scale, 0, data));
+  OK(clReleaseMemObject(before));
+  cl_mem others[8];
+  for (int i = 0; i < 8; ++i) others[i] = buffer_of(m, CL_MEM_READ_WRITE, count * 4, NULL);
+  for (int launch = 0; launch < 4; ++launch) {
+    OK(clEnqueueNDRangeKernel(m.queue, scale, 1, NULL, &global, NULL, 0, NULL, NULL));
+    for (int i = 0; i < count; ++i) model[i] = model[i] * factors[i % 16] + 1;
+    if (launch == 1) {
+      for (int i = 0; i < 8; ++i) OK(clReleaseMemObject(others[i]));
+    }
+  }
+  map(data, count * 4, CL_MAP_READ);
+  CHECK(memcmp(data, model, count * 4) == 0);
+  unmap(data);
   GIVES(CL_INVALID_ARG_INDEX, clSetKernelArgSVMPointer(scale, 2, data));
   GIVES(CL_INVALID_KERNEL, clSetKernelArgSVMPointer(NULL, 0, data));
   OK(clFinish(m.queue));
