@@ -68,6 +68,9 @@ struct Subject {
   std::function<std::optional<StaticChoice>(const workloads::Instance&)> choose;
 };
 
+// Variants of which each costs seconds: they are measured less often.
+bool many(const Subject& subject) { return subject.workload.variants.size() > 8; }
+
 // An instance in memory, and what is known of it without launching.
 struct There {
   There(Runtime& runtime, const Subject& subject, Size s, workloads::Instance instance)
@@ -128,7 +131,7 @@ int times_of(double ms_per_launch, double fill_ms = 100) {
 bool is_small(const There& there, const Subject& subject, double ms_per_launch) {
   const bool cpu = subject.device.kind == device::Kind::cpu;
   if (ms_per_launch < (cpu ? 10.0 * subject.device.units : 20)) return true;
-  if (!cpu || subject.device.units < 8 || subject.workload.variants.size() > 8) return false;
+  if (!cpu || subject.device.units < 8 || many(subject)) return false;
   double groups = 0;
   for (const core::Variant& variant : subject.workload.variants)
     groups += static_cast<double>(subject.device.units) * static_cast<double>(core::volume(variant.footprint));
@@ -144,7 +147,7 @@ int times_of_program(double ms_per_launch, bool small) {
 }
 
 // What each variant takes at first sight, the least of a few launches: one that was disturbed must not look hopeless.
-// `before`: at another size; who was hopeless there is looked at once.
+// `before`: at another size; who was hopeless there is looked at once, and so are all of many.
 std::vector<double> look_at(const There& there, Kernel& kernel, const Subject& subject,
                             const std::vector<double>& before) {
   std::vector<double> out;
@@ -158,7 +161,8 @@ std::vector<double> look_at(const There& there, Kernel& kernel, const Subject& s
     const Selection alone{.when = When::never, .initial = subject.workload.variants[v].name};
     if (before.empty()) from_nothing(there, kernel, alone, 2);  // builds, too
     double least = from_nothing(there, kernel, alone, 1).first;
-    for (int more = before.empty() ? 2 : before[v] <= hopeless * best ? 1 : 0; more > 0; --more)
+    const bool once = many(subject) || (!before.empty() && before[v] > hopeless * best);
+    for (int more = before.empty() ? 2 : once ? 0 : 1; more > 0; --more)
       least = std::min(least, from_nothing(there, kernel, alone, 1).first);
     out.push_back(least);
   }
@@ -210,7 +214,7 @@ Row over(Row row, double best, const std::string& name) {
 // own, also what it takes when nothing is left to find out.
 std::vector<Row> measure(Context& context, const Subject& subject, const There& there, Kernel& kernel,
                          const std::vector<double>& looks, const std::string& prefix, Kernel* settling) {
-  const bool quick = context.options.quick, many = subject.workload.variants.size() > 8;
+  const bool quick = context.options.quick;
   const auto& variants = subject.workload.variants;
   const auto best = std::min_element(looks.begin(), looks.end());
   const auto worst = std::max_element(looks.begin(), looks.end());
@@ -225,7 +229,7 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
                      [&there, &kernel, alone, n = std::max(few, times_of(looks[v], quick ? 25 : 100))] {
                        return from_nothing(there, kernel, alone, n).first;
                      },
-                     many                            ? 2
+                     many(subject)                   ? 2
                      : factor <= hopeless            ? 0
                      : quick || factor > beyond_hope ? 1
                                                      : 3});
@@ -258,7 +262,7 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
                      [&there, settling, times] { return go_on(there, *settling, {.when = When::once}, times).first; }});
   }
   // Long launches vary less: about two seconds of each case are enough.
-  const int repetitions = quick || many ? 5 : std::clamp(static_cast<int>(2000 / (times * *best)), 9, 15);
+  const int repetitions = quick || many(subject) ? 5 : std::clamp(static_cast<int>(2000 / (times * *best)), 9, 15);
   std::vector<Row> rows = context.interleave(subject.device.id, cases, repetitions);
 
   const auto least = [&rows](const std::vector<std::size_t>& of) {
