@@ -140,10 +140,10 @@ bool is_small(const There& there, const Subject& subject, double ms_per_launch) 
 }
 
 // A program that repeats small launches: a hundred of them, as solvers do, but a tenth of a second at least, and about
-// half a second at most, or ten launches, as many as Rodinia's particle filter has frames.
+// half a second at most, or four launches.
 int times_of_program(double ms_per_launch, bool small) {
   const int about = static_cast<int>(600 / ms_per_launch);
-  return std::max(times_of(ms_per_launch), small ? std::clamp(about, 10, 100) : 1);
+  return std::max(times_of(ms_per_launch), small ? std::clamp(about, 4, 100) : 1);
 }
 
 // What each variant takes at first sight, the least of a few launches: one that was disturbed must not look hopeless.
@@ -223,7 +223,7 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
   for (std::size_t v = 0; v < variants.size(); ++v) {
     const Selection alone{.when = When::never, .initial = variants[v].name};
     const double factor = looks[v] / *best;
-    // Where one launch in three takes twice as long, the usual one takes less than the mean of a program's.
+    // Of several that are alike the best is so by chance; by less where each is the mean of as many as a program has.
     const int few = factor <= may_be_best ? std::min(times, 10) : 1;
     cases.push_back({prefix + "pure " + variants[v].name, "ms",
                      [&there, &kernel, alone, n = std::max(few, times_of(looks[v], quick ? 25 : 100))] {
