@@ -36,8 +36,8 @@ double enough_ms(const device::Info& device, std::size_t variants) {
 constexpr double too_much = 20;
 
 // A variant that takes so many times what the best takes is measured a few times only, or once: nobody needs more of it
-// than the factor.
-constexpr double may_be_best = 1.5, hopeless = 3, beyond_hope = 30;
+// than the factor; nor of one that is hopeless and takes seconds.
+constexpr double may_be_best = 1.5, hopeless = 3, beyond_hope = 30, long_ms = 2000;
 
 constexpr int launches_to_settle = 60;
 
@@ -225,14 +225,15 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
     const double factor = looks[v] / *best;
     // Of several that are alike the best is so by chance; by less where each is the mean of as many as a program has.
     const int few = factor <= may_be_best ? std::min(times, 10) : 1;
+    const bool once = quick || factor > beyond_hope || looks[v] > long_ms;
     cases.push_back({prefix + "pure " + variants[v].name, "ms",
                      [&there, &kernel, alone, n = std::max(few, times_of(looks[v], quick ? 25 : 100))] {
                        return from_nothing(there, kernel, alone, n).first;
                      },
-                     many(subject)                   ? 2
-                     : factor <= hopeless            ? 0
-                     : quick || factor > beyond_hope ? 1
-                                                     : 3});
+                     many(subject)        ? (factor <= may_be_best ? 2 : 1)
+                     : factor <= hopeless ? 0
+                     : once               ? 1
+                                          : 3});
   }
   from_nothing(there, kernel, {.when = When::once}, times);  // builds what only choosing needs
   std::vector<std::pair<std::string, double>> choices;       // and the time of all
