@@ -160,6 +160,11 @@ void share_buffer(Memory& memory, cl_mem_flags flags, std::size_t size, engine::
   memory.bytes = size;
   constexpr cl_mem_flags guarded = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
   if ((flags & guarded) || size == 0) return;  // what the host may not do, the engine may not either
+  // Shared virtual memory has a pointer that kernels and commands take, too, and nobody asks where its bytes are then.
+  cl_bool has_pointer = CL_FALSE;
+  if (flags & CL_MEM_USE_HOST_PTR)
+    pass<&Slots::clGetMemObjectInfo>(memory.inner, CL_MEM_USES_SVM_POINTER, sizeof has_pointer, &has_pointer, nullptr);
+  if (has_pointer) return;
   memory.share = std::make_shared<Share>();
   memory.share->size = size;
   memory.share->storage = std::move(storage);

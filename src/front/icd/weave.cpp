@@ -94,6 +94,7 @@ void know_groups(const Kernel& kernel, Woven& woven) {
     return pass<&Slots::clGetKernelWorkGroupInfo>(kernel.inner, device, what, size, to, nullptr) == CL_SUCCESS;
   };
   std::lock_guard hold(woven.mutex);
+  if (woven.largest_group > 0) return;  // another thread was here first, and others may be reading it
   if (ask(CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most)) woven.largest_group = static_cast<std::int64_t>(most);
   ask(CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof woven.required_group, woven.required_group.data());
 }

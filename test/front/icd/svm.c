@@ -8,6 +8,10 @@ static struct Machine m;
 static const char* const source =
     "kernel void scale(global uint* data, global const uint* by) {\n"
     "  size_t i = get_global_id(0); data[i] = data[i] * by[i % 16] + 1; }\n"
+    "kernel void stir(global uint* data) {\n"
+    "  uint v = data[get_global_id(0)];\n"
+    "  for (int k = 0; k < 200; ++k) v = v * 1664525u + 1013904223u;\n"
+    "  data[get_global_id(0)] = v; }\n"
     "struct Node { ulong next; uint value; uint sum; };\n"
     "kernel void follow(global struct Node* node) {\n"
     "  uint sum = 0;\n"
@@ -181,6 +185,58 @@ static void transfers(void) {
   group("shared memory transfers");
 }
 
+// A buffer over shared memory is that memory: what is written by way of the one is read by way of the other, also where
+// launches on the buffer are shared by devices.
+static void over_buffers(cl_program program) {
+  enum { many = 1 << 17, launches = 40 };
+  cl_uint* data = allocate(many * 4);
+  cl_uint* model = malloc(many * 4);
+  cl_uint* got = malloc(many * 4);
+  fill_random(model, many * 4);
+  map(data, many * 4, CL_MAP_WRITE_INVALIDATE_REGION);
+  memcpy(data, model, many * 4);
+  unmap(data);
+  cl_mem over = buffer_of(m, CL_MEM_USE_HOST_PTR, many * 4, data);
+  cl_kernel by_buffer = kernel_of(program, "stir"), by_pointer = kernel_of(program, "stir");
+  OK(clSetKernelArg(by_buffer, 0, sizeof over, &over));
+  OK(clSetKernelArgSVMPointer(by_pointer, 0, data));
+  cl_uint factor = 1, added = 0;  // of 200 steps
+  for (int k = 0; k < 200; ++k) factor *= 1664525u, added = added * 1664525u + 1013904223u;
+  const size_t global = many;
+  for (int launch = 0; launch < launches; ++launch) {
+    cl_kernel stir = launch % 8 < 6 ? by_buffer : by_pointer;
+    OK(clEnqueueNDRangeKernel(m.queue, stir, 1, NULL, &global, NULL, 0, NULL, NULL));
+    OK(clFinish(m.queue));
+    for (int i = 0; i < many; ++i) model[i] = model[i] * factor + added;
+    if (launch % 16 == 5) {
+      const cl_uint word = next_random();
+      OK(clEnqueueSVMMemFill(m.queue, data + many / 4, &word, 4, many * 2, 0, NULL, NULL));
+      for (int i = 0; i < many / 2; ++i) model[many / 4 + i] = word;
+    }
+    if (launch % 8 == 7 || launch % 8 == 2) {
+      map(data, many * 4, CL_MAP_READ | CL_MAP_WRITE);
+      CHECK(memcmp(data, model, many * 4) == 0);
+      model[launch] = data[launch] = next_random();
+      model[many - 1] = data[many - 1] = next_random();
+      unmap(data);
+    }
+  }
+  poison(got, many * 4);
+  OK(clEnqueueReadBuffer(m.queue, over, CL_TRUE, 0, many * 4, got, 0, NULL, NULL));
+  CHECK(memcmp(got, model, many * 4) == 0);
+  map(data, many * 4, CL_MAP_READ);
+  CHECK(memcmp(data, model, many * 4) == 0);
+  unmap(data);
+  OK(clFinish(m.queue));
+  OK(clReleaseKernel(by_buffer));
+  OK(clReleaseKernel(by_pointer));
+  OK(clReleaseMemObject(over));
+  clSVMFree(m.context, data);
+  free(model);
+  free(got);
+  group("buffers over shared memory");
+}
+
 static _Atomic int freed;
 static int mark;
 
@@ -225,6 +281,7 @@ int main(int argc, char** argv) {
     cl_program program = build(m, source, NULL);
     kernels(program);
     transfers();
+    over_buffers(program);
     enqueued_frees();
     OK(clReleaseProgram(program));
   } else {
