@@ -75,6 +75,13 @@ double best_look(const Selection& s) {
   return best;
 }
 
+std::int64_t little_of_region(const Selection& s, std::size_t r) { return rounded(s, r, s.length / 16, false); }
+
+bool takes_long(const Selection& s) {
+  return crowded(s) && s.mode == Mode::hybrid &&
+         best_look(s) * static_cast<double>(little_of_region(s, lead_of(s))) > long_part * s.shortest;
+}
+
 bool tells(const Selection& s, double seconds) {
   return seconds >= s.shortest / 16 && (seconds >= 4 * s.least || seconds >= s.shortest / 2);
 }
@@ -167,6 +174,16 @@ bool to_be_looked_at(const Selection& s, const Rival& rival, std::int64_t points
   return wider_reach(s, rival, points) > 0;
 }
 
+// Of many cores every part costs: looks that are as long as probes would be are the first of these.
+bool are_probes(const Selection& s) {
+  if (!crowded(s) || s.whole || (same_parts(s) && !takes_long(s))) return false;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    const std::int64_t probe = same_parts(s) ? rounded(s, r, 1, true) : rounded(s, r, s.length, false, s.waves);
+    if (runs(s.rivals[r]) && s.rivals[r].reach < probe) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void settle_looks(Selection& s, std::int64_t points) {
@@ -183,6 +200,10 @@ void settle_looks(Selection& s, std::int64_t points) {
   s.whole = too_short(s, all);
   set_length(s, best, points);
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
+  if (s.winner || !are_probes(s)) return;
+  for (Rival& rival : s.rivals) {
+    if (runs(rival)) rival.samples.push_back(*rival.look), rival.places.emplace_back();
+  }
 }
 
 std::optional<Probe> next_look(const Selection& s, std::int64_t points) {

@@ -28,6 +28,11 @@ void set_length(Selection& s, double best, std::int64_t points);
 
 // Seconds per point of the best look; infinite where there was none.
 double best_look(const Selection& s);
+// Little of a region, which may be much of it where no part is small.
+std::int64_t little_of_region(const Selection& s, std::size_t rival);
+// Whether that takes long on many cores, as far as looks tell: others will compute what lies beside it, and need
+// nothing between.
+bool takes_long(const Selection& s);
 // The next one, until all have been seen well enough.
 std::optional<Probe> next_look(const Selection& s, std::int64_t points);
 void learn_look(Selection& s, const Probe& probe, double seconds);

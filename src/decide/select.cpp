@@ -12,14 +12,15 @@ namespace heddle::decide {
 
 namespace {
 
+// A round of probes is costly if it is a larger part of the launch than one in so many.
+constexpr double costly_round = 32;
+
 // Whether samples are: one of them is enough for all to be compared alike.
 bool are_coarse(const Selection& s) {
   return !s.whole && std::any_of(s.rivals.begin(), s.rivals.end(),
                                  [&](const Rival& rival) { return runs(rival) && is_coarse(s, rival, s.length); });
 }
 
-// Little of a region, which may be much of it where no part is small.
-std::int64_t little_of_region(const Selection& s, std::size_t r) { return rounded(s, r, s.length / 16, false); }
 bool can_be_piloted(const Selection& s, std::size_t r) {
   return 2 * little_of_region(s, r) <= rounded(s, r, s.length, false, s.waves);
 }
@@ -31,13 +32,25 @@ std::optional<double> cost_in(const Selection& s, const Rival& rival) {
   return cost_of(rival);
 }
 
+// Whether a round of probes is a good part of the launch: then another one costs more than a choice among those who
+// are near each other.
+bool is_round_costly(const Selection& s) {
+  double all = 0;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    if (runs(s.rivals[r])) all += static_cast<double>(rounded(s, r, s.length, false, s.waves));
+  }
+  return all * costly_round > static_cast<double>(s.points);
+}
+
 // Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing, but for
 // many cores.
 std::size_t enough(const Selection& s, const Rival& rival) {
   if (same_parts(s) && !s.whole) return 2;
   const auto mine = cost_in(s, rival), best = cost_in(s, s.rivals[best_of(s)]);
   const bool near = mine && best && *mine <= close * *best;
-  return s.longer || (crowded(s) && !s.whole) ? (near ? 3 : 2) : near ? 9 : 5;
+  if (s.longer) return near ? 3 : 2;
+  if (crowded(s) && !s.whole) return near && !is_round_costly(s) ? 3 : 2;
+  return near ? 9 : 5;
 }
 
 // Of a launch whose parts are alike two probes of each rival take this share, together.
@@ -134,13 +147,6 @@ void decide_if_clear(Selection& s) {
   }
   const auto left = std::count_if(s.rivals.begin(), s.rivals.end(), runs);
   if (s.looked && (left == 1 || !open)) s.winner = best;
-}
-
-// Whether little of a region takes long on many cores, as far as looks tell: others will compute what lies beside it,
-// and need nothing between.
-bool takes_long(const Selection& s) {
-  return crowded(s) && s.mode == Mode::hybrid &&
-         best_look(s) * static_cast<double>(little_of_region(s, lead_of(s))) > long_part * s.shortest;
 }
 
 }  // namespace

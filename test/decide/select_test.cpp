@@ -219,6 +219,22 @@ TEST(Select, ManyUnitsComputeSeveralFootprintsEach) {
   EXPECT_EQ(length_in(4, 1 << 24), 768);  // 200 us
 }
 
+// On many cores, where one footprint for each of them is a good part of the launch, a look is as long as a probe.
+TEST(Select, OnManyCoresLooksThatAreAsLongAsProbesCount) {
+  const auto probes = [](int units, std::int64_t waves, double other) {
+    const Competition out = compete(selection_of(Mode::fully, units, {rival(64), rival(64)}), waves * units * 64,
+                                    [&](std::size_t r) { return r == 0 ? 1e-6 : other; });
+    EXPECT_EQ(out.winner, 0u);
+    return out.probes;
+  };
+  EXPECT_EQ(probes(16, 40, 1.2e-6), 2 + 2);
+  EXPECT_EQ(probes(16, 40, 1.03e-6), 2 + 2);       // a third of each would be a twentieth of the launch
+  EXPECT_EQ(probes(16, 80, 1.03e-6), 2 + 2 * 2);   // less than a 32nd
+  EXPECT_EQ(probes(16, 1000, 1.2e-6), 2 + 2 * 2);  // probes are longer
+  EXPECT_EQ(probes(16, 1000, 1.03e-6), 2 + 2 * 3);
+  EXPECT_EQ(probes(4, 40, 1.2e-6), 2 + 2 * 2);
+}
+
 TEST(Select, OneBadLookIsChance) {
   Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
   const Probe first{0, 64, false, false, 1 << 16, true}, second{1, 64, false, false, 1 << 16, true};
