@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -10,6 +11,7 @@
 
 #include "bench/suites.hpp"
 #include "core/log.hpp"
+#include "core/median.hpp"
 #include "kernel/compiler.hpp"
 #include "workloads/placement.hpp"
 #include "workloads/schedules.hpp"
@@ -23,8 +25,8 @@ using Clock = std::chrono::steady_clock;
 using When = Selection::When;
 using workloads::Size;
 
-constexpr const char *overhead_name = "overhead", *each_name = "overhead, each launch", *right_name = "right choices",
-                     *gain_name = "mixed gain";
+constexpr const char *overhead_name = "overhead", *each_name = "overhead, each launch", *luck_name = "luck of the best",
+                     *right_name = "right choices", *gain_name = "mixed gain";
 constexpr const char* small_mark = ", small, ";
 constexpr double tie = 1.03;  // as good as the best
 
@@ -209,6 +211,23 @@ Row over(Row row, double best, const std::string& name) {
   return row;
 }
 
+// The best in one half of the rounds, timed in the other half, against the best in all, in %: of several that are alike
+// the best is so by chance, and nobody who does not know the outcome is that good. Both halves.
+std::pair<double, double> luck_of(const std::vector<std::vector<double>>& alone, double best) {
+  const auto in_half = [&](std::size_t v, std::size_t half) {
+    std::vector<double> out;
+    for (std::size_t i = half; i < alone[v].size(); i += 2) out.push_back(alone[v][i]);
+    return out.empty() ? std::numeric_limits<double>::infinity() : core::median(out);
+  };
+  const auto of = [&](std::size_t half) {
+    std::size_t chosen = 0;
+    for (std::size_t v = 1; v < alone.size(); ++v) chosen = in_half(v, half) < in_half(chosen, half) ? v : chosen;
+    const double other = in_half(chosen, 1 - half);
+    return std::isinf(other) ? 0 : 100 * (other / best - 1);
+  };
+  return std::minmax(of(0), of(1));
+}
+
 // Every variant alone, and Heddle: finding out first, finding out meanwhile from the best or the worst variant, and, if
 // launches are so short that several are timed together, finding out at each. With `settling`, a kernel of its
 // own, also what it takes when nothing is left to find out.
@@ -220,20 +239,22 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
   const auto worst = std::max_element(looks.begin(), looks.end());
   const int times = times_of_program(*best, is_small(there, subject, *best));
   std::vector<Case> cases;
+  std::vector<std::vector<double>> alone_ms(variants.size());
   for (std::size_t v = 0; v < variants.size(); ++v) {
     const Selection alone{.when = When::never, .initial = variants[v].name};
     const double factor = looks[v] / *best;
     // Of several that are alike the best is so by chance; by less where each is the mean of as many as a program has.
     const int few = factor <= may_be_best ? std::min(times, 10) : 1;
     const bool once = quick || factor > beyond_hope || looks[v] > long_ms;
-    cases.push_back({prefix + "pure " + variants[v].name, "ms",
-                     [&there, &kernel, alone, n = std::max(few, times_of(looks[v], quick ? 25 : 100))] {
-                       return from_nothing(there, kernel, alone, n).first;
-                     },
-                     many(subject)        ? (factor <= may_be_best ? 2 : 1)
-                     : factor <= hopeless ? 0
-                     : once               ? 1
-                                          : 3});
+    cases.push_back(
+        {prefix + "pure " + variants[v].name, "ms",
+         [&there, &kernel, &mine = alone_ms[v], alone, n = std::max(few, times_of(looks[v], quick ? 25 : 100))] {
+           return mine.emplace_back(from_nothing(there, kernel, alone, n).first);
+         },
+         many(subject)        ? (factor <= may_be_best ? 2 : 1)
+         : factor <= hopeless ? 0
+         : once               ? 1
+                              : 3});
   }
   from_nothing(there, kernel, {.when = When::once}, times);  // builds what only choosing needs
   std::vector<std::pair<std::string, double>> choices;       // and the time of all
@@ -282,6 +303,8 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
   }
   rows.push_back(over(rows[heddle], oracle, prefix + overhead_name));
   rows.push_back(over(rows[each], oracle, prefix + each_name));
+  const auto [least_luck, most_luck] = luck_of(alone_ms, oracle);
+  rows.push_back({prefix + luck_name, subject.device.id, "%", (least_luck + most_luck) / 2, least_luck, most_luck, 2});
   const double share = 100.0 * right / static_cast<double>(std::max<std::size_t>(1, choices.size()));
   rows.push_back(
       {prefix + right_name, subject.device.id, "%", share, share, share, static_cast<int>(choices.size()), 0});
@@ -393,7 +416,7 @@ std::vector<Shard> shards(Context& context) {
 nlohmann::json summary(const std::vector<Row>& rows) {
   nlohmann::json out;
   struct Figures {
-    std::vector<double> overheads, each, rights, small;  // `small`: those of the overheads
+    std::vector<double> overheads, each, luck, rights, small;  // `small`: those of the overheads
   };
   std::map<std::string, Figures> figures;  // by device
   for (const Row& row : rows) {
@@ -403,6 +426,7 @@ nlohmann::json summary(const std::vector<Row>& rows) {
       if (row.name.find(small_mark) != std::string::npos) mine.small.push_back(row.median);
     }
     if (row.name.ends_with(each_name)) mine.each.push_back(row.median);
+    if (row.name.ends_with(luck_name)) mine.luck.push_back(row.median);
     if (row.name.ends_with(right_name)) mine.rights.push_back(row.median);
     if (row.name.ends_with(gain_name)) out[row.device]["mixed_gain_pct"] = row.median;  // of two, the longer launches'
   }
@@ -415,6 +439,8 @@ nlohmann::json summary(const std::vector<Row>& rows) {
     out[device]["mean_overhead_pct"] = mean(all.overheads);
     out[device]["right_pct"] = mean(all.rights);
     out[device]["worst_overhead_always_pct"] = *std::max_element(all.each.begin(), all.each.end());
+    out[device]["worst_luck_pct"] = *std::max_element(all.luck.begin(), all.luck.end());
+    out[device]["mean_luck_pct"] = mean(all.luck);
     if (all.small.empty()) continue;
     out[device]["worst_overhead_small_pct"] = *std::max_element(all.small.begin(), all.small.end());
     out[device]["mean_overhead_small_pct"] = mean(all.small);
