@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace heddle::decide {
 
@@ -64,6 +65,10 @@ bool too_short(const Selection& s, double all) {
   return all < shortest_launch * probe;
 }
 
+bool leave_too_little(double points_of_round, std::int64_t points) {
+  return 4 * points_of_round > static_cast<double>(points);
+}
+
 void set_length(Selection& s, double best, std::int64_t points) {
   s.length = static_cast<std::int64_t>(std::ceil(wanted_of(s, best * static_cast<double>(points)) / best));
   s.waves = waves_of(s, points);
@@ -73,13 +78,6 @@ double best_look(const Selection& s) {
   double best = std::numeric_limits<double>::infinity();
   for (const Rival& rival : s.rivals) best = runs(rival) && rival.look ? std::min(best, *rival.look) : best;
   return best;
-}
-
-std::int64_t little_of_region(const Selection& s, std::size_t r) { return rounded(s, r, s.length / 16, false); }
-
-bool takes_long(const Selection& s) {
-  return crowded(s) && s.mode == Mode::hybrid &&
-         best_look(s) * static_cast<double>(little_of_region(s, lead_of(s))) > long_part * s.shortest;
 }
 
 bool tells(const Selection& s, double seconds) {
@@ -174,14 +172,18 @@ bool to_be_looked_at(const Selection& s, const Rival& rival, std::int64_t points
   return wider_reach(s, rival, points) > 0;
 }
 
-// Of many cores every part costs: looks that are as long as probes would be are the first of these.
-bool are_probes(const Selection& s) {
-  if (!crowded(s) || s.whole || (same_parts(s) && !takes_long(s))) return false;
+// Of many cores every part costs: looks that are what probes would be are the first of these. Not where rivals compare
+// the same parts, or whole launches.
+bool are_probes(const Selection& s, std::int64_t points) {
+  if (!crowded(s) || s.whole || same_parts(s)) return false;
+  double all = 0;
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
-    const std::int64_t probe = same_parts(s) ? rounded(s, r, 1, true) : rounded(s, r, s.length, false, s.waves);
-    if (runs(s.rivals[r]) && s.rivals[r].reach < probe) return false;
+    if (!runs(s.rivals[r])) continue;
+    const std::int64_t probe = rounded(s, r, s.length, false, s.waves);
+    if (s.rivals[r].reach != probe) return false;
+    all += static_cast<double>(probe);
   }
-  return true;
+  return !leave_too_little(all, points);
 }
 
 }  // namespace
@@ -196,11 +198,11 @@ void settle_looks(Selection& s, std::int64_t points) {
     rival.out |= runs(rival) && is_far_off(s, rival, points);
     if (runs(rival)) s.together = core::joint(s.together, rival.footprint);
   }
-  s.looked = true;
+  const bool again = std::exchange(s.looked, true);  // somebody was given up while another was looked at once more
   s.whole = too_short(s, all);
   set_length(s, best, points);
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
-  if (s.winner || !are_probes(s)) return;
+  if (again || s.winner || !are_probes(s, points)) return;
   for (Rival& rival : s.rivals) {
     if (runs(rival)) rival.samples.push_back(*rival.look), rival.places.emplace_back();
   }

@@ -24,15 +24,12 @@ std::size_t lead_of(const Selection& s);
 // Of a launch that takes `all` seconds: whether it is too short to be shared by rivals. If it is not, points of a probe
 // and footprints for each unit in it, where its best takes so many seconds per point.
 bool too_short(const Selection& s, double all);
+// Whether two rounds of probes would be more than half of a launch: then whole launches are compared.
+bool leave_too_little(double points_of_round, std::int64_t points);
 void set_length(Selection& s, double best, std::int64_t points);
 
 // Seconds per point of the best look; infinite where there was none.
 double best_look(const Selection& s);
-// Little of a region, which may be much of it where no part is small.
-std::int64_t little_of_region(const Selection& s, std::size_t rival);
-// Whether that takes long on many cores, as far as looks tell: others will compute what lies beside it, and need
-// nothing between.
-bool takes_long(const Selection& s);
 // The next one, until all have been seen well enough.
 std::optional<Probe> next_look(const Selection& s, std::int64_t points);
 void learn_look(Selection& s, const Probe& probe, double seconds);

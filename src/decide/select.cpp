@@ -21,6 +21,8 @@ bool are_coarse(const Selection& s) {
                                  [&](const Rival& rival) { return runs(rival) && is_coarse(s, rival, s.length); });
 }
 
+// Little of a region, which may be much of it where no part is small.
+std::int64_t little_of_region(const Selection& s, std::size_t r) { return rounded(s, r, s.length / 16, false); }
 bool can_be_piloted(const Selection& s, std::size_t r) {
   return 2 * little_of_region(s, r) <= rounded(s, r, s.length, false, s.waves);
 }
@@ -134,7 +136,6 @@ void decide_if_clear(Selection& s) {
   const std::size_t best = best_of(s);
   const auto cost = cost_in(s, s.rivals[best]);
   if (!cost) return;
-  bool open = false;
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
     Rival& rival = s.rivals[r];
     if (!runs(rival)) continue;
@@ -143,10 +144,18 @@ void decide_if_clear(Selection& s) {
     const double at_once = doubtful || s.longer ? far_off_elsewhere : far_off;
     const double limit = rival.samples.size() >= 5 ? close : rival.samples.size() >= 2 ? worse : at_once;
     if (r != best && mine && *mine > limit * *cost) rival.out = true;
-    open |= runs(rival) && rival.samples.size() < enough(s, rival);
   }
+  const auto is_open = [&](const Rival& rival) { return runs(rival) && rival.samples.size() < enough(s, rival); };
+  const bool open = std::any_of(s.rivals.begin(), s.rivals.end(), is_open);
   const auto left = std::count_if(s.rivals.begin(), s.rivals.end(), runs);
   if (s.looked && (left == 1 || !open)) s.winner = best;
+}
+
+// Whether little of a region takes long on many cores, as far as looks tell: others will compute what lies beside it,
+// and need nothing between.
+bool takes_long(const Selection& s) {
+  return crowded(s) && s.mode == Mode::hybrid &&
+         best_look(s) * static_cast<double>(little_of_region(s, lead_of(s))) > long_part * s.shortest;
 }
 
 }  // namespace
@@ -202,8 +211,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   // nobody who is a hundred times as slow should get a launch; and if they would take more, and the first a good part
   // of that, it gets one, and what that takes says whether others do.
   const bool too_much = all > static_cast<double>(points) && first_look > points / 16;
-  const bool whole =
-      s.whole || (s.looked ? 4 * all > static_cast<double>(points) : too_much && !s.rivals[lead_of(s)].look);
+  const bool whole = s.whole || (s.looked ? leave_too_little(all, points) : too_much && !s.rivals[lead_of(s)].look);
   const auto visited = [&](std::size_t r) {
     return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
   };

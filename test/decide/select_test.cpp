@@ -235,6 +235,43 @@ TEST(Select, OnManyCoresLooksThatAreAsLongAsProbesCount) {
   EXPECT_EQ(probes(4, 40, 1.2e-6), 2 + 2 * 2);
 }
 
+// But one that was longer than a probe is cheaper per point than those, and where two rounds of probes are more than
+// half of the launch, launches are compared, with which no look may be mixed.
+TEST(Select, OnManyCoresOtherLooksDoNotCount) {
+  const auto looked = [](std::int64_t waves, double least, std::int64_t reach) {
+    Selection s = selection_of(Mode::fully, 16, {rival(64), rival(64)});
+    const std::int64_t points = waves * 1024;
+    s.least = least;
+    for (std::size_t r : {0, 1})
+      learn(s, Probe{r, reach, false, false, points, true}, 1e-6 * static_cast<double>(reach));
+    EXPECT_TRUE(s.looked);
+    return s;
+  };
+  EXPECT_EQ(looked(40, 0, 1024).rivals[0].samples.size(), 1u);
+  EXPECT_EQ(looked(40, 0, 2048).rivals[0].samples.size(), 0u);
+  const Selection small = looked(7, 0, 1024);
+  EXPECT_EQ(small.rivals[0].samples.size(), 0u);
+  EXPECT_TRUE(next_probe(small, 7 * 1024)->whole || small.whole);
+}
+
+// One whose look was on its way when another failed, and all were seen by that: it does not count twice.
+TEST(Select, LooksCountOnce) {
+  constexpr std::int64_t points = 40 * 1024;
+  Selection s = selection_of(Mode::fully, 16, {rival(64), rival(64), rival(64)});
+  const auto look = [&](std::size_t r, double cost) {
+    learn(s, Probe{r, 1024, false, false, points, true}, 1024 * cost);
+  };
+  look(0, 0.65e-6), look(1, 0.5e-6), look(2, 0.8e-6);
+  ASSERT_FALSE(s.looked);
+  const Probe again = next_probe(s, points).value();
+  EXPECT_EQ(again.rival, 2u);
+  give_up(s, 1);
+  ASSERT_TRUE(s.looked);
+  learn(s, again, 1024 * 0.8e-6);
+  EXPECT_EQ(s.rivals[0].samples.size(), 1u);
+  EXPECT_TRUE(s.winner || next_probe(s, points));
+}
+
 TEST(Select, OneBadLookIsChance) {
   Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
   const Probe first{0, 64, false, false, 1 << 16, true}, second{1, 64, false, false, 1 << 16, true};
