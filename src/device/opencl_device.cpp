@@ -9,6 +9,7 @@
 
 #include "core/fingerprint.hpp"
 #include "core/log.hpp"
+#include "core/source_text.hpp"
 #include "core/trace.hpp"
 #include "device/chosen.hpp"
 #include "device/opencl_queue.hpp"
@@ -38,23 +39,6 @@ std::string device_text(const Dispatch& cl, cl_device_id device, cl_device_info 
   cl(&Slots::clGetDeviceInfo, device, what, size, text.data(), nullptr);
   while (!text.empty() && (text.back() == '\0' || text.back() == ' ')) text.pop_back();
   return text;
-}
-
-// Whether text and options are all that is compiled. Whatever might include a file is kept out of the cache, however it
-// is spelt:
-// "# include", "%:include", a word broken over two lines, "-include FILE".
-bool is_all_of_the_program(const Source& source) {
-  std::string text;
-  for (std::size_t i = 0; i < source.text.size(); ++i) {
-    const bool splice = source.text[i] == '\\' && i + 1 < source.text.size() &&
-                        (source.text[i + 1] == '\n' || source.text[i + 1] == '\r');
-    if (splice) {
-      i += source.text.compare(i + 1, 2, "\r\n") == 0 ? 2 : 1;
-    } else {
-      text += source.text[i];
-    }
-  }
-  return text.find("include") == std::string::npos && source.options.find("include") == std::string::npos;
 }
 
 // Host memory that the driver locked: a mapped CL_MEM_ALLOC_HOST_PTR buffer, mapped until it goes.
@@ -163,7 +147,8 @@ class OpenClDevice : public Device {
   Result<std::unique_ptr<Program>> build(const Source& source) override {
     const Nanoseconds begin = steady_now();
     const std::string options = source.options + quirk_options(info_);
-    const bool cacheable = is_all_of_the_program(source);
+    // Of an included file nobody knows what it held when the cache was filled.
+    const bool cacheable = core::includes_nothing(source.text, source.options);
     const std::string key = core::Fingerprint().add(info_.fingerprint).add(source.text).add(options).hex();
     OwnedProgram program;
     bool from_cache = false;

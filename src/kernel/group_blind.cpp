@@ -7,48 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "core/source_text.hpp"
+
 namespace heddle::kernel {
 
 namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
-
-// Lines that go on are one: whatever blanks a compiler allows between the backslash and the end.
-std::string joined_lines(std::string_view source) {
-  std::string text;
-  for (std::size_t i = 0; i < source.size(); ++i) {
-    if (source[i] == '\\') {
-      const std::size_t next = source.find_first_not_of(" \t\v\f", i + 1);
-      if (next != source.npos && (source[next] == '\n' || source[next] == '\r')) {
-        i = next + (source.substr(next).starts_with("\r\n") ? 1 : 0);
-        continue;
-      }
-    }
-    text += source[i] == '\r' ? '\n' : source[i];
-  }
-  return text;
-}
-
-// The text as the language sees it, with comments as blanks. What looks like one behind the first string or character
-// may be part of that, and stays in, where it can only make the answer false.
-std::string without_comments(std::string_view source) {
-  const std::string text = joined_lines(source);
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"' || text[i] == '\'') return out + text.substr(i);
-    const std::string_view rest = std::string_view(text).substr(i);
-    const bool line = rest.starts_with("//");
-    if (!line && !rest.starts_with("/*")) {
-      out += text[i];
-      continue;
-    }
-    const std::size_t end = line ? text.find('\n', i) : text.find("*/", i + 2);
-    if (end == std::string::npos) break;
-    i = line ? end : end + 1;
-    out += line ? '\n' : ' ';
-  }
-  return out;
-}
 
 bool says_something(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -156,12 +121,12 @@ bool declares_array(std::string_view text) {
 bool blind_to_groups(std::string_view source, std::string_view options) {
   // Trigraphs end comments, too; and what a quote does to an option, each driver knows for itself.
   return source.find('\0') == source.npos && source.find("??") == source.npos &&
-         options.find_first_of("\"'\\") == options.npos && !says_something(without_comments(source)) &&
+         options.find_first_of("\"'\\") == options.npos && !says_something(core::without_comments(source)) &&
          !says_something(std::string(options)) && options.find("??") == options.npos;
 }
 
 bool without_private_arrays(std::string_view source) {
-  const std::string text = without_comments(source);
+  const std::string text = core::without_comments(source);
   std::string statement;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());

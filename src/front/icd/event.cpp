@@ -95,8 +95,7 @@ cl_int CL_API_CALL clReleaseEvent(cl_event handle) {
 cl_event CL_API_CALL clCreateUserEvent(cl_context handle, cl_int* error) {
   return make(__func__, error, [&] {
     Context& context = valid(handle);
-    context.user_events = true;
-    if (context.loom) finish_strands(context);  // nothing of the engine's ever waits for one
+    allow_user_events(context);
     auto event = Ref<Event>::born(new Event(context));
     cl_int code = CL_SUCCESS;
     event->inner = pass<&Slots::clCreateUserEvent>(context.inner, &code);

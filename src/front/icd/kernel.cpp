@@ -9,6 +9,7 @@
 #include "front/icd/groups.hpp"
 #include "front/icd/runtime.hpp"
 #include "front/icd/strand.hpp"
+#include "front/icd/turns.hpp"
 #include "front/icd/weave.hpp"
 
 namespace heddle::front::icd {
@@ -190,7 +191,7 @@ cl_kernel CL_API_CALL clCloneKernel(cl_kernel handle, cl_int* error) {
     const cl_kernel inner = pass<&Slots::clCloneKernel>(kernel.inner, &code);
     check(code);
     const cl_kernel made = wrap<Kernel>(*kernel.program, device::OwnedKernel(inner));
-    valid(made).values = kernel.values, valid(made).extents = kernel.extents;
+    valid(made).values = kernel.values, valid(made).extents = kernel.extents, valid(made).woven = kernel.woven;
     return made;
   });
 }
@@ -230,7 +231,11 @@ cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, con
 }
 
 cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info what, size_t size, const void* value) {
-  return answer(__func__, [&] { return pass<&Slots::clSetKernelExecInfo>(valid(handle).inner, what, size, value); });
+  return answer(__func__, [&] {
+    Kernel& kernel = valid(handle);
+    kernel.woven = nullptr;  // only the driver's own kernel is told which memory it uses beside its arguments
+    return pass<&Slots::clSetKernelExecInfo>(kernel.inner, what, size, value);
+  });
 }
 
 cl_int CL_API_CALL clGetKernelInfo(cl_kernel handle, cl_kernel_info what, size_t size, void* value, size_t* size_ret) {
@@ -332,10 +337,20 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kern
     std::optional<Timing> timing;
     if (const auto code = weave_launch(queue, kernel, dimensions, offset, global, local, waits, timing)) return *code;
     if (!timing) return place_in_groups();
-    finish_all(queue);
+    const WithoutUserEvents without(*queue.context);
+    if (!without.may_wait) return place_in_groups();
+    if (const cl_int before = finish_all(queue); before != CL_SUCCESS) return before;
+    cl_event its = nullptr;
+    waits.watched = &its;
+    const std::uint64_t number = queue.placed + 1;
     const auto begin = now();
     const cl_int code = place(local);
-    if (code == CL_SUCCESS && finish_all(queue) == CL_SUCCESS) note_time(queue, *timing, now() - begin);
+    if (code != CL_SUCCESS || !its) return code;
+    if (device::Dispatch(its)(&Slots::clWaitForEvents, cl_uint{1}, &its) == CL_SUCCESS) {
+      note_time(queue, *timing, now() - begin);
+      if (is_in_order(queue)) know_finished(queue, number);
+    }
+    pass<&Slots::clReleaseEvent>(its);
     return code;
   });
 }

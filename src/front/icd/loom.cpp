@@ -72,6 +72,7 @@ void finish_weaving() {
 std::shared_ptr<Woven> woven_kernel(Program& program, const std::string& name) {
   if (!program.context->loom || program.source.empty()) return nullptr;
   std::lock_guard hold(program.mutex);
+  if (program.reads_files) return nullptr;
   auto& out = program.woven[name];
   if (!out) out = std::make_shared<Woven>();
   return out;
@@ -85,7 +86,8 @@ void make_kernel(Loom& loom, const std::shared_ptr<Woven>& woven, engine::Kernel
       auto made = loom.engine.make_kernel(source);
       if (!made) {
         woven->why = made.failure().what;
-      } else if (!(*made)->facts()) {
+      } else if (!(*made)->facts() || !(*made)->facts()->obstacles.empty()) {
+        // It may use memory that is no argument, of which the program's own kernel has another.
         woven->why = (*made)->why_not();
       } else {
         woven->kernel = std::move(*made);

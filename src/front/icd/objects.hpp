@@ -63,6 +63,7 @@ struct Context : Object {
   std::vector<std::weak_ptr<Strand>> strands;  // of those that have one
   std::mutex turns;                            // guards whose turn it is with each buffer
   std::atomic<bool> user_events{false};        // whoever waits for something of the engine's would wait for the program
+  std::atomic<int> waiting{0};                 // calls that wait for commands though the program did not ask for that
 };
 
 struct Queue : Object {
@@ -138,6 +139,7 @@ struct Program : Object {
   std::mutex mutex;                                     // guards the options
   std::map<const Device*, std::string> options;         // of the last build, as the program gave them
   std::string source;                                   // where there is a loom and it is from source
+  bool reads_files = false;                             // which may be others when it is compiled once more
   std::map<std::string, std::shared_ptr<Woven>> woven;  // its kernels by name
   // Fingerprint of a source whose kernels cannot tell how they are grouped; empty: they may, or nobody knows.
   std::string blind_source;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/source_text.hpp"
 #include "device/quirks.hpp"
 #include "front/icd/callbacks.hpp"
 #include "front/icd/entries.hpp"
@@ -41,6 +42,7 @@ void remember_options(Program& program, const Targets& targets, const char* opti
   std::map<std::string, std::shared_ptr<Grouped>> before;  // let go without the lock, as they hold inner events
   std::lock_guard lock(program.mutex);
   for (const Device* device : targets.devices) program.options[device] = options ? options : "";
+  if (!program.source.empty()) program.reads_files = !core::includes_nothing(program.source, options ? options : "");
   program.woven.clear();  // kernels from now on are others
   before.swap(program.grouped);
 }

@@ -1,6 +1,8 @@
 #include "front/icd/strand.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "core/log.hpp"
 #include "front/icd/runtime.hpp"
@@ -251,27 +253,37 @@ cl_int settle(Queue& queue, cl_uint count, const cl_event* events) {
   return CL_SUCCESS;
 }
 
+namespace {
+
+std::vector<std::shared_ptr<Strand>> strands_of(Context& context) {
+  std::vector<std::shared_ptr<Strand>> out;
+  std::lock_guard hold(context.mutex);
+  for (const auto& one : context.strands) {
+    if (auto strand = one.lock()) out.push_back(std::move(strand));
+  }
+  return out;
+}
+
+}  // namespace
+
 void let_go(const Memory& memory) {
-  Loom* loom = memory.context->loom;
-  if (!memory.share || !memory.share->memory || !loom->engine.in_use(*memory.share->memory)) return;
-  std::lock_guard hold(memory.context->mutex);
-  for (const auto& weak : memory.context->strands) {
-    if (auto strand = weak.lock(); strand && strand->busy) {
-      Line& line = strand->line;
-      line.add([strand = std::move(strand)] { wait_through(*strand, nullptr); });
+  if (!memory.share || !memory.share->memory) return;
+  for (auto& strand : strands_of(*memory.context)) {
+    if (!strand->busy) continue;
+    prune(*strand);
+    {
+      std::lock_guard hold(strand->mutex);
+      if (strand->launches.empty() && strand->line.idle()) continue;
     }
+    Line& line = strand->line;
+    line.add([strand = std::move(strand)] { wait_through(*strand, nullptr); });
   }
 }
 
-void finish_strands(Context& context) {
-  std::vector<std::shared_ptr<Strand>> all;
-  {
-    std::lock_guard hold(context.mutex);
-    for (const auto& one : context.strands) all.push_back(one.lock());
-  }
-  for (const auto& one : all) {
-    if (one) drain(*one);
-  }
+void allow_user_events(Context& context) {
+  context.user_events = true;
+  while (context.waiting > 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+  for (const auto& one : strands_of(context)) drain(*one);
 }
 
 cl_int finish_all(Queue& queue) {

@@ -41,10 +41,25 @@ struct Strand {
   std::atomic<cl_int> failure{CL_SUCCESS};  // of a command without an event: for the next call that waits
 };
 
+// While a call waits for commands though the program did not ask for that, no user event is made: what it waits for
+// would wait for the program. Where there is one already, it must not wait.
+class WithoutUserEvents {
+ public:
+  explicit WithoutUserEvents(Context& context) : context_(context) {
+    context_.waiting.fetch_add(1);
+    may_wait = !context_.user_events;
+  }
+  ~WithoutUserEvents() { context_.waiting.fetch_sub(1); }
+  WithoutUserEvents(const WithoutUserEvents&) = delete;
+  bool may_wait;
+
+ private:
+  Context& context_;
+};
+void allow_user_events(Context& context);  // from now on; nothing of the engine's ever waits for one
+
 // Waits for all that the queue was given.
 cl_int finish_all(Queue& queue);
-// Waits for what all queues have given to the engine.
-void finish_strands(Context& context);
 // Before a direct command: what the queue has given to the engine is done, and so is what it waits for. Throws where
 // the former failed, and returns the code of the latter.
 cl_int settle(Queue& queue, cl_uint count, const cl_event* events);
@@ -52,7 +67,7 @@ cl_int settle(Queue& queue, cl_uint count, const cl_event* events);
 cl_int wait_for(Event& event);  // one that is ours: its status
 cl_int status_of(Event& event);
 
-// The program lets go of a buffer: launches that use it are told to be over when they are.
+// The program lets go of a buffer: launches that used it are let go, too, when they are over.
 void let_go(const Memory& memory);
 
 Strand& strand_of(Queue& queue);

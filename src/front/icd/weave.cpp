@@ -223,6 +223,8 @@ std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensi
   for (const Memory* memory : what->memories) {
     if (!can_take(queue, *share_of(*memory))) return leave("another queue uses its buffers");
   }
+  const WithoutUserEvents without(*queue.context);
+  if (!without.may_wait) return leave("its context has user events");
   Strand& strand = strand_of(queue);
   Views views;
   for (const auto& [i, memory] : what->views) views.emplace_back(i, Ref<Memory>(*const_cast<Memory*>(memory)));
@@ -241,13 +243,15 @@ std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensi
                  }
                  const auto launch = strand.loom.engine.submit(std::move(request));
                  turn.unlock();
-                 {
-                   std::lock_guard both(ours.mutex);
-                   ours.launch = launch;
-                 }
+                 // In this order: who finds the launch in its event looks for it among the queue's, and takes it for
+                 // over where it is not.
                  {
                    std::lock_guard both(strand.mutex);
                    strand.launches.push_back({launch, known, shape, mark, name, its, told});
+                 }
+                 {
+                   std::lock_guard both(ours.mutex);
+                   if (!ours.done) ours.launch = launch;
                  }
                  ours.changed.notify_all();
                  prune(strand);
@@ -281,6 +285,8 @@ std::optional<cl_int> weave_copy(Queue& queue, Memory& memory, size_t offset, si
   const bool much = loom.own_memory && size >= worth_a_ring &&
                     (loom.always || loom.copied.fetch_add(size, std::memory_order_relaxed) >= worth_locking);
   if ((!share->away && !much) || !can_take(queue, *share)) return std::nullopt;
+  const WithoutUserEvents without(*queue.context);
+  if (!without.may_wait) return std::nullopt;
   const bool out = kind == Work::Kind::out;
   return begin(queue, waits, out ? CL_COMMAND_READ_BUFFER : CL_COMMAND_WRITE_BUFFER, true,
                [&loom, &queue, kind, size, at = memory.begin + offset, hold = Ref<Memory>(memory), share,

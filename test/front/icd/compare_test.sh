@@ -79,6 +79,7 @@ clblast() { same of_clblast "clblast_test_$1" -platform 0 -device 0; }
 case $which in
   own)
     for program in buffers events queues programs svm contexts threads turns groups; do right "$programs/$program"; done
+    HEDDLE_DEVICES=cpu/2 HEDDLE_SPLIT=auto right "$programs/turns"  # times are taken first
     # PoCL's sub-devices have no images.
     case ${HEDDLE_DEVICES:-} in cpu/*) passes_itself "$programs/images" ;; *) right "$programs/images" ;; esac
     right /usr/bin/python3 "$here/driver.py"

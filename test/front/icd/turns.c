@@ -134,6 +134,19 @@ static void ends_of_buffers(void) {
   OK(clReleaseMemObject(a));
   CHECK(soon(&gone, 2));
 
+  // Nobody asked what became of these launches.
+  for (int i = 0; i < 2; ++i) {
+    a = zeroed(0, NULL);
+    OK(clSetMemObjectDestructorCallback(a, destroyed, NULL));
+    launch(m.queue, add, a, 1, i ? &event : NULL);
+    OK(clFlush(m.queue));
+    pause_ms(100);
+    OK(clSetKernelArg(add, 0, sizeof other, &other));
+    OK(clReleaseMemObject(a));
+    CHECK(soon(&gone, 3 + i));
+  }
+  OK(clReleaseEvent(event));
+
   void* own = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   a = zeroed(CL_MEM_USE_HOST_PTR, own);
   launch(m.queue, spin, a, rounds, NULL);
@@ -166,6 +179,99 @@ static void user_events(void) {
   group("user events");
 }
 
+// A launch whose event is waited for at once, behind a command that has not ended.
+static void waits(void) {
+  cl_mem a = zeroed(0, NULL), b = zeroed(0, NULL);
+  for (cl_uint i = 0; i < 500; ++i) {
+    cl_event event = NULL;
+    OK(clEnqueueFillBuffer(m.queue, b, &i, sizeof i, 0, bytes, 0, NULL, NULL));
+    launch(m.queue, add, a, 1, &event);
+    OK(clWaitForEvents(1, &event));
+    OK(clReleaseEvent(event));
+  }
+  CHECK(first_word(a) == 500);
+  OK(clReleaseMemObject(a));
+  OK(clReleaseMemObject(b));
+  group("waits");
+}
+
+// What a source included when it was built counts, whatever becomes of the file.
+static void included(void) {
+  char folder[] = "/tmp/heddle-XXXXXX", file[64], options[64];
+  if (!mkdtemp(folder)) need(CL_OUT_OF_RESOURCES, "mkdtemp");
+  snprintf(file, sizeof file, "%s/step.h", folder);
+  snprintf(options, sizeof options, "-I %s", folder);
+  cl_mem a = zeroed(0, NULL);
+  cl_kernel kernels[2];
+  for (int k = 0; k < 2; ++k) {
+    FILE* header = fopen(file, "w");
+    if (!header) need(CL_OUT_OF_RESOURCES, file);
+    fprintf(header, "#define STEP %d\n", k == 0 ? 1 : 1000);
+    fclose(header);
+    cl_program program = build(
+        m, "#include \"step.h\"\nkernel void by_step(global uint* x, uint k) { x[get_global_id(0)] += k * STEP; }",
+        options);
+    kernels[k] = kernel_of(program, "by_step");
+    OK(clReleaseProgram(program));
+  }
+  for (int i = 0; i < 5; ++i) {
+    for (int k = 0; k < 2; ++k) launch(m.queue, kernels[k], a, 1, NULL);
+  }
+  CHECK(first_word(a) == 5005);
+  for (int k = 0; k < 2; ++k) OK(clReleaseKernel(kernels[k]));
+  OK(clReleaseMemObject(a));
+  remove(file);
+  remove(folder);
+  group("included files");
+}
+
+// Calls that need not wait return, whatever another thread puts into the queue meanwhile.
+struct Caller {
+  struct Machine machine;
+  cl_kernel kernel;
+  cl_mem buffer;
+  _Atomic int calls;
+};
+enum { many = 1 << 18, calls = 30 };
+
+static void* call_often(void* data) {
+  struct Caller* caller = data;
+  const size_t global = many;
+  for (int i = 0; i < calls; ++i) {
+    OK(clEnqueueNDRangeKernel(caller->machine.queue, caller->kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+    ++caller->calls;
+  }
+  return NULL;
+}
+
+static void meanwhile(void) {
+  for (int round = 0; round < 8; ++round) {
+    struct Caller caller = {.machine = open_machine(0)};
+    cl_program program = build(caller.machine, source, NULL);
+    caller.kernel = kernel_of(program, "spin");
+    caller.buffer = buffer_of(caller.machine, 0, many * sizeof(cl_uint), NULL);
+    const cl_uint turns = 20, value = 1;
+    OK(clSetKernelArg(caller.kernel, 0, sizeof caller.buffer, &caller.buffer));
+    OK(clSetKernelArg(caller.kernel, 1, sizeof turns, &turns));
+    pthread_t other;
+    pthread_create(&other, NULL, call_often, &caller);
+    CHECK(soon(&caller.calls, round));
+    cl_event user = NULL;
+    MAKE(user, clCreateUserEvent(caller.machine.context, &error));
+    OK(clEnqueueWriteBuffer(caller.machine.queue, caller.buffer, CL_FALSE, 0, sizeof value, &value, 1, &user, NULL));
+    CHECK(soon(&caller.calls, calls));
+    OK(clSetUserEventStatus(user, CL_COMPLETE));
+    pthread_join(other, NULL);
+    OK(clFinish(caller.machine.queue));
+    OK(clReleaseEvent(user));
+    OK(clReleaseMemObject(caller.buffer));
+    OK(clReleaseKernel(caller.kernel));
+    OK(clReleaseProgram(program));
+    close_machine(caller.machine);
+  }
+  group("calls of two threads");
+}
+
 // Sizes that no device has are refused.
 static void sizes(void) {
   for (int shift = 45; shift < 64; shift += 6)
@@ -184,6 +290,9 @@ int main(int argc, char** argv) {
   finishing();
   ends_of_buffers();
   sizes();
+  waits();
+  included();
+  meanwhile();
   user_events();  // last: nothing is shared after it
   OK(clReleaseKernel(spin));
   OK(clReleaseKernel(add));
