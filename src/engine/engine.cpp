@@ -156,6 +156,8 @@ Engine::~Engine() {
     for (Member::Lane& lane : member.lanes) keep_for_good(std::move(lane.queue));
     keep_for_good(std::move(member.timed));
     keep_for_good(std::move(member.gathering));
+    keep_for_good(std::move(member.bringing));
+    keep_for_good(std::move(member.ring));
   }
 }
 

@@ -68,7 +68,8 @@ Engine::AtHand Engine::at_hand(Slice& slice) {
     if (!gather(use.memory, needed)) return AtHand::never;
     // Nor may bytes change that are just being copied to the host.
     soon |= !memory.pending(host_memory, needed).empty() || !memory.pending(host_memory, use.touch.written).empty();
-    soon |= !use.window && memory.coming(space).meets(needed);
+    // Nor is it to write where bytes are on their way that others need: they would come over its results.
+    soon |= !use.window && memory.coming(space).meets(use.touch.all());
   }
   if (soon) return AtHand::soon;
   return keep_before(slice) ? AtHand::yes : AtHand::never;

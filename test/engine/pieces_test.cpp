@@ -61,5 +61,51 @@ TEST(Pieces, ADeviceThatHangsDoesNotKeepThem) {
   }
 }
 
+// The parts of a launch that write in so many places that nobody lists them need all that was there before; the last
+// one writes in fewer, needs nothing, and must not be over before that comes.
+TEST(Pieces, WhoOnlyWritesWaitsForWhatOthersBring) {
+  Running running(gpu, true, std::chrono::seconds(10));
+  constexpr std::int32_t n = 16'400, apart = 512;
+  running.world.add_kernel("strided", {.body = [](const device::WorkItem& i, FakeArguments& a) {
+                             const auto at = static_cast<std::size_t>(i.global_id[0]);
+                             a.buffer<std::int32_t>(1)[apart * at] = mixed(a.buffer<std::int32_t>(0)[at]);
+                           }});
+  std::vector<device::Device*> devices;
+  for (const auto& device : running.devices) devices.push_back(device.get());
+  Options options;
+  options.analyse = [](const kernel::Source&, const std::vector<std::string>& forms) {
+    kernel::Analysis out;
+    out.facts.kernels = {FactsMaker("strided")
+                             .buffer()
+                             .buffer()
+                             .access(core::AccessKind::read, 0)
+                             .access(core::AccessKind::write, 1, 0, -1, false, apart)
+                             .make()};
+    for (const std::string& form : forms) out.forms[form] = {"strided", ""};
+    return core::Result<kernel::Analysis>(out);
+  };
+  running.engine.emplace(devices, options);
+  Engine& engine = *running.engine;
+  const auto kernel = *engine.make_kernel({"strided", "strided", ""});
+  for (int round = 0; round < 5; ++round) {
+    const auto in = engine.make_memory(4 * n), out = engine.make_memory(Bytes{4} * n * apart);
+    auto* from = reinterpret_cast<std::int32_t*>(in->host().bytes.data());
+    auto* to = reinterpret_cast<std::int32_t*>(out->host().bytes.data());
+    std::iota(from, from + n, round);
+    std::fill_n(to, n * apart, -1);
+    Request request{.kernel = kernel, .items = {n, 1, 1}, .group = {16, 1, 1}};
+    request.arguments = {View{in, 0, in->size()}, View{out, 0, out->size()}};
+    const auto launch = engine.submit(request);
+    const auto status = engine.wait(launch);
+    ASSERT_TRUE(status) << status.failure().what;
+    EXPECT_GT(engine.report(*launch).slices.size(), 1u);
+    ASSERT_TRUE(engine.to_host(out, false));
+    for (std::int32_t i = 0; i < n; ++i) {
+      ASSERT_EQ(to[apart * i], mixed(round + i)) << i;
+      ASSERT_EQ(to[apart * i + 1], -1) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::engine
