@@ -127,6 +127,7 @@ Json write(const KernelFacts& k) {
               {"branches_on_group_id", k.branches_on_group_id},
               {"local_memory", k.local_memory},
               {"obstacles", k.obstacles},
+              {"elsewhere", k.elsewhere},
               {"nest", {{"dimensions", k.nest.dimensions}, {"loops", k.nest.loops}, {"refused", k.nest.refused}}},
               {"arguments", Json::array()},
               {"symbols", Json::array()},
@@ -161,6 +162,7 @@ class Reader {
     facts_.branches_on_group_id = json_.at("branches_on_group_id").get<bool>();
     facts_.local_memory = json_.at("local_memory").get<Bytes>();
     facts_.obstacles = json_.at("obstacles").get<std::vector<std::string>>();
+    facts_.elsewhere = json_.at("elsewhere").get<bool>();
     facts_.nest = nest(json_.at("nest"));
     for (const Json& a : json_.at("arguments")) {
       facts_.arguments.push_back({a.at("name").get<std::string>(), a.at("type").get<std::string>(),

@@ -184,6 +184,9 @@ struct KernelFacts {
   bool branches_on_group_id = false;   // the group's place chooses what work is done, and that is no bounds check
   Bytes local_memory = 0;              // declared in the kernel, without local arguments
   std::vector<std::string> obstacles;  // why it must not be run in boxes, a line each; empty: it may
+  // Some of them are memory beside its arguments, or work that it starts itself: of those, a kernel that is built from
+  // the same source once more has others.
+  bool elsewhere = false;
   Nest nest;
 };
 

@@ -1,8 +1,5 @@
 #include "core/source_text.hpp"
 
-#include <algorithm>
-#include <initializer_list>
-
 namespace heddle::core {
 
 namespace {
@@ -44,14 +41,31 @@ std::string without_comments(std::string_view source) {
   return out;
 }
 
+namespace {
+
+// Whether a directive of that name may begin somewhere, which also asks whether a file is there.
+bool has_directive(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::string_view before = text.substr(0, at);
+    const std::size_t last = before.find_last_not_of(" \t\v\f");
+    if (last != before.npos && (before[last] == '#' || before.substr(0, last + 1).ends_with("%:"))) return true;
+    if (before.ends_with("__has_")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool includes_nothing(std::string_view source, std::string_view options) {
-  // Trigraphs end comments, too, and begin directives.
-  if (source.find('\0') != source.npos || source.find("??") != source.npos) return false;
+  while (source.ends_with('\0')) source.remove_suffix(1);  // programs count the end of a string in
+  // Trigraphs are backslashes and directives, too.
+  if (source.find('\0') != source.npos || source.find("?\?/") != source.npos || source.find("?\?=") != source.npos)
+    return false;
   const std::string text = without_comments(source);
-  const auto none_in = [](std::string_view where, std::initializer_list<std::string_view> words) {
-    return std::all_of(words.begin(), words.end(), [&](std::string_view w) { return where.find(w) == where.npos; });
-  };
-  return none_in(text, {"include", "import"}) && none_in(options, {"include", "imacros"});
+  for (const std::string_view name : {"include", "import", "embed"}) {
+    if (has_directive(text, name)) return false;
+  }
+  return options.find("include") == options.npos && options.find("imacros") == options.npos;
 }
 
 }  // namespace heddle::core

@@ -43,5 +43,23 @@ std::string case_name(const testing::TestParamInfo<Case>& info) { return info.pa
 
 INSTANTIATE_TEST_SUITE_P(Kernelc, EveryCase, testing::ValuesIn(cases_in(HEDDLE_TEST_DATA "/cases")), case_name);
 
+// What is memory of the program's own kernel alone, or work that it starts itself, and what is only a matter of order.
+TEST(Kernelc, SaysWhoUsesMemoryBesideItsArguments) {
+  const auto elsewhere = [](const std::string& text) {
+    auto analysis = compiler().analyse({text, "-cl-std=CL2.0", {}}, {}, true);
+    EXPECT_TRUE(analysis) << text;
+    if (!analysis || analysis->facts.kernels.empty()) return false;
+    EXPECT_FALSE(analysis->facts.kernels[0].obstacles.empty()) << text;
+    return analysis->facts.kernels[0].elsewhere;
+  };
+  EXPECT_TRUE(elsewhere("global int total; kernel void k(global int* x) { total = x[get_global_id(0)]; }"));
+  EXPECT_TRUE(
+      elsewhere("struct N { global int* p; }; kernel void k(global struct N* n) { *n[get_global_id(0)].p = 1; }"));
+  EXPECT_TRUE(elsewhere("int f(global int* p); kernel void k(global int* x) { x[0] = f(x); }"));
+  EXPECT_FALSE(elsewhere("kernel void k(global int* n, global int* x) { x[atomic_inc(n)] = get_global_id(0); }"));
+  EXPECT_FALSE(elsewhere("kernel void k(global int* x) { printf(\"%d\", x[get_global_id(0)]); }"));
+  EXPECT_FALSE(elsewhere("kernel void k(global volatile int* x) { while (x[0] == 0) {} }"));
+}
+
 }  // namespace
 }  // namespace heddle::kernel

@@ -113,8 +113,10 @@ class Collector {
       if (is_value(argument)) continue;
       // It may lead out of a program-scope variable, or be an address that only one device knows. What lies in constant
       // memory is the same everywhere.
-      if (argument == -1 && pointer->getType()->getPointerAddressSpace() != constant_space)
+      if (argument == -1 && pointer->getType()->getPointerAddressSpace() != constant_space) {
         add_obstacle("a pointer that cannot be followed may lead to memory that is no argument");
+        analysis_.facts.elsewhere = true;
+      }
       prototype.argument = argument;
       analysis_.facts.accesses.push_back(prototype);
     }
@@ -262,14 +264,17 @@ class Collector {
         add_anything(operand, call, name);
       }
     }
-    if (call.getCalledFunction() == nullptr)
+    if (call.getCalledFunction() == nullptr) {
       analysis_.facts.obstacles.push_back("calls through something that cannot be told");
+      analysis_.facts.elsewhere = true;
+    }
   }
 
   // A function that could not be inlined, so it calls itself. It may hold pointers that are not among its arguments.
   void visit_recursion(const llvm::CallInst& call) {
     const std::string name = builtin_name(call);
     add_obstacle("'" + name + "' calls itself");
+    analysis_.facts.elsewhere = true;
     for (AccessKind kind : {AccessKind::read, AccessKind::write}) {
       AccessFacts access;
       access.kind = kind;

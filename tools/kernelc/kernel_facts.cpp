@@ -104,6 +104,8 @@ std::map<std::string, KernelSyntax> kernel_syntax(clang::ASTContext& context, co
     KernelSyntax& kernel = out[function->getNameAsString()];
     kernel.uses = uses_of(syntax, *function);
     kernel.obstacles = reasons[function->getNameAsString()];
+    kernel.elsewhere = std::any_of(kernel.obstacles.begin(), kernel.obstacles.end(),
+                                   [](const std::string& reason) { return reason != prints; });
     kernel.nest = nest_of(context, syntax, *function).facts;
     for (const clang::ParmVarDecl* parameter : function->parameters())
       kernel.arguments.push_back(argument(context, *parameter));
@@ -129,6 +131,7 @@ core::ProgramFacts program_facts(llvm::Module& module, std::map<std::string, Ker
     if (const auto at = loaded.find(&function); at != loaded.end())
       facts.loaded = {at->second.begin(), at->second.end()};
     facts.obstacles = std::move(known->second.obstacles);
+    facts.elsewhere = known->second.elsewhere;
     facts.nest = std::move(known->second.nest);
     facts.local_memory = local_memory(module, function);
     read_required_group(function, facts);

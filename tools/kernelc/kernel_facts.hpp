@@ -18,6 +18,7 @@ struct KernelSyntax {
   std::vector<core::ArgumentFacts> arguments;
   core::IdUses uses;
   std::vector<std::string> obstacles;
+  bool elsewhere = false;
   core::Nest nest;
 };
 std::map<std::string, KernelSyntax> kernel_syntax(clang::ASTContext& context, const Syntax& syntax);

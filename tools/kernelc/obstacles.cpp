@@ -16,7 +16,7 @@ std::string reason(const Syntax& syntax, const Call& call) {
   const bool own = syntax.is_own(call.callee);
   if (own && !call.callee->hasBody()) return "calls '" + call.name + "', whose text is not here";
   if (own) return "";
-  if (call.name == "printf") return "printf: boxes would print in another order";
+  if (call.name == "printf") return prints;
   if (call.name.starts_with("enqueue_") || call.name.starts_with("get_kernel_") || call.name == "get_default_queue" ||
       call.name.starts_with("ndrange_") || call.name.starts_with("__enqueue"))
     return call.name + ": work that a device enqueues itself";

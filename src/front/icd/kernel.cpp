@@ -233,8 +233,9 @@ cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel handle, cl_uint index, con
 cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel handle, cl_kernel_exec_info what, size_t size, const void* value) {
   return answer(__func__, [&] {
     Kernel& kernel = valid(handle);
-    kernel.woven = nullptr;  // only the driver's own kernel is told which memory it uses beside its arguments
-    return pass<&Slots::clSetKernelExecInfo>(kernel.inner, what, size, value);
+    const cl_int code = pass<&Slots::clSetKernelExecInfo>(kernel.inner, what, size, value);
+    if (code == CL_SUCCESS) kernel.woven = nullptr;  // only the driver's kernel knows its memory beside its arguments
+    return code;
   });
 }
 
@@ -337,8 +338,11 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue_handle, cl_kern
     std::optional<Timing> timing;
     if (const auto code = weave_launch(queue, kernel, dimensions, offset, global, local, waits, timing)) return *code;
     if (!timing) return place_in_groups();
-    const WithoutUserEvents without(*queue.context);
-    if (!without.may_wait) return place_in_groups();
+    std::optional<WithoutUserEvents> without(std::in_place, *queue.context);
+    if (!without->may_wait) {
+      without.reset();
+      return place_in_groups();
+    }
     if (const cl_int before = finish_all(queue); before != CL_SUCCESS) return before;
     cl_event its = nullptr;
     waits.watched = &its;

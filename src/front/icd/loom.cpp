@@ -86,8 +86,7 @@ void make_kernel(Loom& loom, const std::shared_ptr<Woven>& woven, engine::Kernel
       auto made = loom.engine.make_kernel(source);
       if (!made) {
         woven->why = made.failure().what;
-      } else if (!(*made)->facts() || !(*made)->facts()->obstacles.empty()) {
-        // It may use memory that is no argument, of which the program's own kernel has another.
+      } else if (!(*made)->facts() || (*made)->facts()->elsewhere) {
         woven->why = (*made)->why_not();
       } else {
         woven->kernel = std::move(*made);

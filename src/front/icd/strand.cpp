@@ -12,9 +12,10 @@ namespace heddle::front::icd {
 
 using core::Nanoseconds;
 
-void end(Ours& ours, cl_int status, Nanoseconds begin, Nanoseconds end) {
+void end(Ours& ours, cl_int status, Nanoseconds begin, Nanoseconds end, std::atomic<cl_int>* untold) {
   std::lock_guard hold(ours.mutex);
   if (ours.done) return;
+  if (untold && status != CL_COMPLETE) *untold = status;
   ours.done = true;
   ours.launch = nullptr;  // it holds buffers
   ours.status = status;
@@ -46,8 +47,25 @@ void learn(Strand& strand, const Strand::Submitted& one) {
   for (const engine::SliceReport& slice : report.slices)
     from = std::min(from, slice.begin), to = std::max(to, slice.end);
   if (!status) core::log(core::LogLevel::warn, status.failure().what);
-  if (!status && !one.told) strand.failure = code_of(status.failure());
-  end(*one.ours, status ? CL_COMPLETE : code_of(status.failure()), from, std::max(from, to));
+  end(*one.ours, status ? CL_COMPLETE : code_of(status.failure()), from, std::max(from, to),
+      one.told ? nullptr : &strand.failure);
+}
+
+}  // namespace
+
+namespace {
+
+// The first of those that are not known to be over. Two threads may be at it: it is learned before it goes, so that
+// who finds nothing left knows all.
+void finish_first(Strand& strand, const Strand::Submitted& one) {
+  learn(strand, one);
+  bool mine = false;
+  {
+    std::lock_guard hold(strand.mutex);
+    mine = !strand.launches.empty() && strand.launches.front().launch == one.launch;
+    if (mine) strand.launches.pop_front();
+  }
+  if (mine) note(strand, one);
 }
 
 }  // namespace
@@ -62,14 +80,7 @@ void wait_through(Strand& strand, const engine::Launch* last) {
       if (last && std::none_of(strand.launches.begin(), strand.launches.end(), is_last)) return;  // it is over
       one = strand.launches.front();
     }
-    learn(strand, one);
-    bool mine = false;
-    {
-      std::lock_guard hold(strand.mutex);
-      mine = !strand.launches.empty() && strand.launches.front().launch == one.launch;
-      if (mine) strand.launches.pop_front();
-    }
-    if (mine) note(strand, one);
+    finish_first(strand, one);
     if (one.launch.get() == last) return;
   }
 }
@@ -80,11 +91,9 @@ void prune(Strand& strand) {
     {
       std::lock_guard hold(strand.mutex);
       if (strand.launches.empty() || !strand.loom.engine.is_over(*strand.launches.front().launch)) return;
-      one = std::move(strand.launches.front());
-      strand.launches.pop_front();
+      one = strand.launches.front();
     }
-    learn(strand, one);
-    note(strand, one);
+    finish_first(strand, one);
   }
 }
 
@@ -154,10 +163,7 @@ cl_int begin(Queue& queue, const Waits& waits, cl_command_type type, bool waits_
   strand.busy = true;
   const bool told = waits.event || waits.blocking;
   auto all = [&queue, &strand, told, before, ours, run = std::move(run)]() mutable {
-    const auto fail = [&](cl_int code) {
-      end(*ours, code, ours->queued, now());
-      if (!told) strand.failure = code;
-    };
+    const auto fail = [&](cl_int code) { end(*ours, code, ours->queued, now(), told ? nullptr : &strand.failure); };
     if (!wait_for_all(*before)) return fail(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     before->clear();
     if (life != Life::running) return fail(CL_OUT_OF_RESOURCES);
@@ -271,12 +277,17 @@ void let_go(const Memory& memory) {
   for (auto& strand : strands_of(*memory.context)) {
     if (!strand->busy) continue;
     prune(*strand);
+    std::shared_ptr<engine::Launch> last;  // that uses it
     {
       std::lock_guard hold(strand->mutex);
-      if (strand->launches.empty() && strand->line.idle()) continue;
+      for (const Strand::Submitted& one : strand->launches) {
+        if (std::find(one.memories.begin(), one.memories.end(), memory.share->memory) != one.memories.end())
+          last = one.launch;
+      }
     }
+    if (!last) continue;
     Line& line = strand->line;
-    line.add([strand = std::move(strand)] { wait_through(*strand, nullptr); });
+    line.add([strand = std::move(strand), last = std::move(last)] { wait_through(*strand, last.get()); });
   }
 }
 

@@ -35,6 +35,7 @@ struct Strand {
     std::string name;
     std::shared_ptr<Ours> ours;
     bool told;  // the program has an event, and is told of failures by that
+    std::vector<std::shared_ptr<engine::Memory>> memories;
   };
   std::deque<Submitted> launches;           // not known to be over
   std::atomic<bool> busy{false};            // something may be left of both
@@ -75,7 +76,9 @@ Strand& strand_of(Queue& queue);
 // the queue's thread.
 cl_int begin(Queue& queue, const Waits& waits, cl_command_type type, bool waits_itself,
              std::function<void(const std::shared_ptr<Ours>&)> run);
-void end(Ours& ours, cl_int status, core::Nanoseconds begin, core::Nanoseconds end);
+// The first who says so counts; a failure that nobody else would tell goes to `untold`.
+void end(Ours& ours, cl_int status, core::Nanoseconds begin, core::Nanoseconds end,
+         std::atomic<cl_int>* untold = nullptr);
 void wait_through(Strand& strand, const engine::Launch* last);  // all launches up to this one; null: all
 void prune(Strand& strand);                                     // those at the front that are over
 

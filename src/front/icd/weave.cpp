@@ -241,13 +241,15 @@ std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensi
                    take_away(queue, *memory, *share);
                    std::get<engine::View>(request.arguments[i]).memory = share->memory;
                  }
+                 std::vector<std::shared_ptr<engine::Memory>> memories;
+                 for (const auto& [i, memory] : views) memories.push_back(share_of(*memory)->memory);
                  const auto launch = strand.loom.engine.submit(std::move(request));
                  turn.unlock();
                  // In this order: who finds the launch in its event looks for it among the queue's, and takes it for
                  // over where it is not.
                  {
                    std::lock_guard both(strand.mutex);
-                   strand.launches.push_back({launch, known, shape, mark, name, its, told});
+                   strand.launches.push_back({launch, known, shape, mark, name, its, told, std::move(memories)});
                  }
                  {
                    std::lock_guard both(ours.mutex);
