@@ -70,6 +70,25 @@ void Memory::arrives(MemorySpace space, const Span& bytes, device::Event event) 
   place.arriving.push_back({bytes, std::move(event)});
 }
 
+void Memory::expect(MemorySpace space, const void* by, const Span& bytes) {
+  places_[space].expected.emplace_back(by, SpanSet(bytes));
+}
+
+SpanSet Memory::expect_no_more(MemorySpace space, const void* by) {
+  auto& all = places_[space].expected;
+  const auto at = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == by; });
+  if (at == all.end()) return {};
+  SpanSet out = std::move(at->second);
+  all.erase(at);
+  return out;
+}
+
+bool Memory::expects(MemorySpace space, const SpanSet& bytes) const {
+  const auto at = places_.find(space);
+  return at != places_.end() && std::any_of(at->second.expected.begin(), at->second.expected.end(),
+                                            [&](const auto& one) { return one.second.meets(bytes); });
+}
+
 void Memory::abandon(MemorySpace space, const device::Event& event) {
   std::erase_if(places_[space].arriving, [&](const Arrival& a) { return a.event == event; });
 }
@@ -78,7 +97,9 @@ void Memory::forget(MemorySpace space, const SpanSet& bytes) { places_[space].fr
 
 void Memory::written(MemorySpace space, const SpanSet& bytes) {
   for (auto& [other, place] : places_) {
-    if (other != space) place.fresh.remove(bytes);
+    if (other == space) continue;
+    place.fresh.remove(bytes);
+    for (auto& [by, coming] : place.expected) coming.remove(bytes);
   }
   places_[space].fresh.add(bytes);
 }

@@ -80,7 +80,11 @@ class Memory {
   bool is_fresh_anywhere(const SpanSet& bytes) const;
   std::vector<MemorySpace> spaces() const;  // that have fresh bytes
 
-  SpanSet& coming(MemorySpace space) { return places_[space].coming; }  // will arrive, but no command was queued yet
+  // Bytes that somebody will bring though no command was queued for them yet; and what of them is still to be brought
+  // when that is done, or nobody waits for it any more: what was written elsewhere meanwhile is newer.
+  void expect(MemorySpace space, const void* by, const Span& bytes);
+  SpanSet expect_no_more(MemorySpace space, const void* by);
+  bool expects(MemorySpace space, const SpanSet& bytes) const;
   void arrives(MemorySpace space, const Span& bytes, device::Event event);
   void abandon(MemorySpace space, const device::Event& event);  // it will never end
   void forget(MemorySpace space, const SpanSet& bytes);         // not fresh there (any more)
@@ -106,7 +110,8 @@ class Memory {
 
  private:
   struct Place {
-    SpanSet fresh, coming;
+    SpanSet fresh;
+    std::vector<std::pair<const void*, SpanSet>> expected;
     std::vector<Arrival> arriving;
   };
   struct Buffers {

@@ -22,6 +22,8 @@ void Engine::add_pieces(const Piece& whole) {
     piece->bytes = {at, std::min(whole.bytes.end, at + static_cast<std::int64_t>(Ring::chunk_size))};
     at = piece->bytes.end;
     if (piece->slice) ++piece->slice->unstaged;
+    if (piece->slice && !piece->windowed)
+      piece->memory->expect(members_[piece->member].device->info().space, piece.get(), piece->bytes);
     if (piece->bring) ++piece->bring->pieces;
     if (piece->gather) ++piece->gather->pieces;
     waiting_pieces_.push_back(std::move(piece));
@@ -94,19 +96,28 @@ void Engine::deliver(const std::shared_ptr<Piece>& piece, std::span<const std::b
     return arrived(*piece, core::Done{});
   }
   Slice& slice = *piece->slice;
-  drop(*piece);
+  const MemorySpace space = members_[piece->member].device->info().space;
+  SpanSet bytes(piece->bytes);
+  const SpanSet current = piece->windowed ? bytes : piece->memory->expect_no_more(space, piece.get());
   if (slice.over || slice.refused) return;
+  // Others may have written some of it meanwhile, which is nothing that this slice reads. Where parts are compared with
+  // what was before, all of that is needed.
+  if (piece->host.bytes.data() == piece->memory->host().bytes.data()) bytes = current;
   Slice::Use& use = *std::find_if(slice.uses.begin(), slice.uses.end(),
                                   [&](const Slice::Use& u) { return u.memory == piece->memory; });
   device::Queue& queue = queue_of(slice);
   auto place = place_of(slice, use);
-  auto copied = place ? queue.copy_in(*place->buffer, static_cast<Bytes>(piece->bytes.begin) - place->begin, from)
-                      : core::Result<device::Event>(place.failure());
-  if (!copied) return arrived(*piece, copied.failure());
-  if (chunk) chunk->event = *copied;
-  if (!use.window) piece->memory->arrives(members_[piece->member].device->info().space, piece->bytes, *copied);
-  slice.events.push_back(*copied);
-  use.brought.add(piece->bytes);
+  if (!place) return arrived(*piece, place.failure());
+  for (const Span& span : bytes.spans()) {
+    const auto part =
+        from.subspan(static_cast<std::size_t>(span.begin - piece->bytes.begin), static_cast<std::size_t>(span.size()));
+    auto copied = queue.copy_in(*place->buffer, static_cast<Bytes>(span.begin) - place->begin, part);
+    if (!copied) return arrived(*piece, copied.failure());
+    if (chunk) chunk->event = *copied;
+    if (!use.window) piece->memory->arrives(space, span, *copied);
+    slice.events.push_back(*copied);
+    use.brought.add(span);
+  }
   (void)queue.flush();
   arrived(*piece, core::Done{});
 }
@@ -157,7 +168,7 @@ void Engine::arrived(const Piece& piece, core::Status status) {
 
 // A piece of a slice is not waited for any more.
 bool Engine::drop(const Piece& piece) {
-  if (!piece.windowed) piece.memory->coming(members_[piece.member].device->info().space).remove(piece.bytes);
+  if (!piece.windowed) piece.memory->expect_no_more(members_[piece.member].device->info().space, &piece);
   return true;
 }
 

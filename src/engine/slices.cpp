@@ -69,7 +69,7 @@ Engine::AtHand Engine::at_hand(Slice& slice) {
     // Nor may bytes change that are just being copied to the host.
     soon |= !memory.pending(host_memory, needed).empty() || !memory.pending(host_memory, use.touch.written).empty();
     // Nor is it to write where bytes are on their way that others need: they would come over its results.
-    soon |= !use.window && memory.coming(space).meets(use.touch.all());
+    soon |= !use.window && memory.expects(space, use.touch.all());
   }
   if (soon) return AtHand::soon;
   return keep_before(slice) ? AtHand::yes : AtHand::never;
@@ -113,7 +113,6 @@ core::Status Engine::enqueue(const std::shared_ptr<Slice>& slice) {
     use.host = join && !slice->launch->merger ? join->before : use.memory->host();
     for (const Span& span : missing.spans()) {
       if (by_pieces(slice->member, use.host, span)) {
-        if (!use.window) use.memory->coming(space).add(span);
         add_pieces({.slice = slice,
                     .memory = use.memory,
                     .bytes = span,

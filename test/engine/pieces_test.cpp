@@ -107,5 +107,25 @@ TEST(Pieces, WhoOnlyWritesWaitsForWhatOthersBring) {
   }
 }
 
+// What one part writes is newer than what is still on its way to another.
+TEST(Pieces, WhatIsWrittenElsewhereIsNotBroughtAnyMore) {
+  Memory memory(allocate_host(1000));
+  const int mine = 0, other = 0;
+  memory.expect(1, &mine, {0, 400});
+  memory.expect(1, &other, {400, 600});
+  EXPECT_TRUE(memory.expects(1, SpanSet(Span{399, 401})));
+  EXPECT_FALSE(memory.expects(2, SpanSet(Span{0, 1000})));
+  SpanSet newer(Span{100, 200});
+  newer.add(Span{390, 410});
+  memory.written(2, newer);
+  SpanSet left(Span{0, 100});
+  left.add(Span{200, 390});
+  EXPECT_EQ(memory.expect_no_more(1, &mine), left);
+  EXPECT_FALSE(memory.expects(1, SpanSet(Span{0, 410})));
+  memory.written(1, SpanSet(Span{450, 500}));  // there itself
+  EXPECT_EQ(memory.expect_no_more(1, &other), SpanSet(Span{410, 600}));
+  EXPECT_TRUE(memory.expect_no_more(1, &other).empty());
+}
+
 }  // namespace
 }  // namespace heddle::engine
