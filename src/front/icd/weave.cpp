@@ -199,7 +199,7 @@ std::optional<cl_int> weave_launch(Queue& queue, Kernel& kernel, cl_uint dimensi
     return std::optional<cl_int>();
   };
   if (!woven(queue)) return leave("its context has user events");
-  if (!kernel.woven || !global) return leave("its source is not known");
+  if (!kernel.woven || !global) return leave("its source is not all known, or it uses memory beside its arguments");
   Loom& loom = *queue.context->loom;
   const std::shared_ptr<Woven>& known = kernel.woven;
   if (known->state == Woven::State::unfit) return leave(known->why);
