@@ -97,7 +97,9 @@ static inline double now_ms(void) {
   return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
 }
 
-static inline void print_ms(double ms) { printf("%.*f ms", ms < 1.0 ? 3 : ms < 10.0 ? 2 : ms < 100.0 ? 1 : 0, ms); }
+static inline void print_ms(double ms) {
+  printf("%.*f ms", ms < 0.1 ? 4 : ms < 1.0 ? 3 : ms < 10.0 ? 2 : ms < 100.0 ? 1 : 0, ms);
+}
 
 // The time of the first of so many, and the mean of the others, whose times are given as one sum.
 static inline void print_times(const char* what, const double ms[2], int count) {
