@@ -34,6 +34,7 @@ struct Options {
   profile::Store* store = nullptr;        // what earlier runs found out about variants, and what this one does
   Bytes memory_limit = 0;                 // of a device's own memory; 0: all that it has
   Bytes locked_limit = Bytes{256} << 20;  // of page-locked memory per device, for copies of ordinary memory
+  Bytes least_by_ring = Bytes{1} << 20;   // of those copies: what is less is as quick by the driver's own way
   int queues = 3;  // of a device with memory of its own: one copies in, one computes, one copies out
 };
 
@@ -303,6 +304,7 @@ class Engine {
 
   // gather.cpp
   bool gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes);  // false: nobody can give them
+  bool begin_to_gather(const std::shared_ptr<Memory>& memory, std::size_t m, const Span& span);
   void collect(const Gather& gather);
   void give_up(const Gather& gather);  // it will never end
 

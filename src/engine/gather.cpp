@@ -6,6 +6,8 @@
 
 namespace heddle::engine {
 
+using core::Failure;
+using core::FailureKind;
 using device::host_memory;
 
 bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes) {
@@ -20,51 +22,59 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
       memory->forget(space, there);
       continue;
     }
-    auto buffer = memory->buffer(m, *member.room, 0, memory->size());
     for (const Span& span : there.spans()) {
-      const HostBlock host = memory->host();
-      if (buffer && by_pieces(m, host, span)) {
-        auto staged = std::make_shared<HostEvent>();
-        memory->arrives(host_memory, span, staged);
+      bool begun = begin_to_gather(memory, m, span);
+      while (!begun && !member.aside) begun = begin_to_gather(memory, m, span);
+      if (begun)
         missing.remove(span);
-        gathers_.push_back(
-            std::make_shared<Gather>(Gather{memory, span, m, host, staged, member.device->now(), staged, 0, {}}));
-        add_pieces({.gather = gathers_.back(), .memory = memory, .bytes = span, .member = m, .host = host});
-        move_pieces();
-        continue;
-      }
-      auto copy = [&] {
-        if (!buffer) return core::Result<device::Event>(buffer.failure());
-        return member.gathering->copy_out(host.part(span), **buffer, static_cast<Bytes>(span.begin),
-                                          memory->pending(space, SpanSet(span)));
-      };
-      auto copied = copy();
-      while (!copied && !member.aside) {
-        count_failure(m, copied.failure());
-        if (!member.aside) copied = copy();
-      }
-      if (!copied) {
+      else
         memory->forget(space, SpanSet(span));  // perhaps another device has it
-        continue;
-      }
-      memory->arrives(host_memory, span, *copied);
-      missing.remove(span);
-      auto on_its_way =
-          std::make_shared<Gather>(Gather{memory, span, m, host, *copied, member.device->now(), nullptr, 0, {}});
-      gathers_.push_back(on_its_way);
-      if (!member.device->info().prompt) {
-        begin_to_look();
-        continue;
-      }
-      (*copied)->notify([inbox = inbox_, on_its_way = std::weak_ptr(on_its_way)] {
-        std::lock_guard hold(inbox->mutex);
-        inbox->happened.emplace_back(on_its_way);
-        inbox->changed.notify_one();
-      });
     }
     (void)member.gathering->flush();
   }
   return missing.empty();
+}
+
+// False where it failed at once, which is counted.
+bool Engine::begin_to_gather(const std::shared_ptr<Memory>& memory, std::size_t m, const Span& span) {
+  Member& member = members_[m];
+  const int space = member.device->info().space;
+  const HostBlock host = memory->host();
+  auto buffer = memory->buffer(m, *member.room, 0, memory->size());
+  if (buffer && by_pieces(m, host, span)) {
+    const auto staged = std::make_shared<HostEvent>();
+    memory->arrives(host_memory, span, staged);
+    gathers_.push_back(
+        std::make_shared<Gather>(Gather{memory, span, m, host, staged, member.device->now(), staged, 0, {}}));
+    add_pieces({.gather = gathers_.back(), .memory = memory, .bytes = span, .member = m, .host = host});
+    move_pieces();
+    if (!staged->done() || staged->EventState::wait()) return true;
+    // Of others its collecting has told.
+    const Failure failure = staged->EventState::wait().failure();
+    if (failure.kind == FailureKind::allocation) count_failure(m, failure);
+    return false;
+  }
+  auto copied = buffer ? member.gathering->copy_out(host.part(span), **buffer, static_cast<Bytes>(span.begin),
+                                                    memory->pending(space, SpanSet(span)))
+                       : core::Result<device::Event>(buffer.failure());
+  if (!copied) {
+    count_failure(m, copied.failure());
+    return false;
+  }
+  memory->arrives(host_memory, span, *copied);
+  auto on_its_way =
+      std::make_shared<Gather>(Gather{memory, span, m, host, *copied, member.device->now(), nullptr, 0, {}});
+  gathers_.push_back(on_its_way);
+  if (!member.device->info().prompt) {
+    begin_to_look();
+    return true;
+  }
+  (*copied)->notify([inbox = inbox_, on_its_way = std::weak_ptr(on_its_way)] {
+    std::lock_guard hold(inbox->mutex);
+    inbox->happened.emplace_back(on_its_way);
+    inbox->changed.notify_one();
+  });
+  return true;
 }
 
 void Engine::collect(const Gather& gather) {

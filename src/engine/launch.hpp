@@ -142,13 +142,15 @@ struct Slice {
     std::shared_ptr<device::Buffer> window;
     Bytes window_begin = 0;
   };
-  std::vector<Use> uses;                        // one per memory, whatever the number of arguments that are it
-  std::vector<device::Event> events;            // copies in, then the launch
-  std::vector<device::Event> fetching;          // copies of results to the host, behind the launch
-  int unstaged = 0;                             // pieces of bytes that are not on their way to the device yet
-  bool launched = false;                        // and the kernel with it
+  std::vector<Use> uses;                 // one per memory, whatever the number of arguments that are it
+  std::vector<device::Event> events;     // copies in, then the launch
+  std::vector<device::Event> relies_on;  // copies that others began, of bytes that it needs
+  std::vector<device::Event> fetching;   // copies of results to the host, behind the launch
+  int unstaged = 0;       // pieces of bytes that are not on their way to the device yet; one more while it begins
+  bool launched = false;  // and the kernel with it
   std::optional<core::Failure> refused;         // by its device, before all of it was queued
-  bool spoilt = false;                          // another one failed that may have written where it writes
+  bool spoilt = false;                          // another one failed: that may have written where it writes, or
+                                                // was to bring what it reads
   bool joining = false;                         // all is done but that, which is the last of `fetching`
   std::vector<std::shared_ptr<Memory>> merged;  // that it takes from
   Nanoseconds arrived{0};                       // when joining could begin
@@ -160,6 +162,11 @@ struct Slice {
   // Every byte that it may write is written.
   bool exact() const {
     return std::all_of(uses.begin(), uses.end(), [](const Use& use) { return use.touch.exact; });
+  }
+  // What it relies on did not arrive: no fault of its own.
+  bool is_let_down() const {
+    return std::any_of(relies_on.begin(), relies_on.end(),
+                       [](const device::Event& event) { return event->done() && !event->wait(); });
   }
   // Its device has all of it, or all that it will get.
   bool at_work() const { return launched || refused; }

@@ -5,21 +5,16 @@
 
 namespace heddle::engine {
 
-namespace {
-
-// Below this a plain copy is as quick.
-constexpr std::int64_t least = 1 << 20;
-
-}  // namespace
-
 bool Engine::by_pieces(std::size_t member, const HostBlock& host, const Span& bytes) const {
-  return copier_ && !host.locked && bytes.size() >= least && members_[member].ring && members_[member].ring->works();
+  return copier_ && !host.locked && static_cast<Bytes>(bytes.size()) >= options_.least_by_ring &&
+         members_[member].ring && members_[member].ring->works();
 }
 
 void Engine::add_pieces(const Piece& whole) {
+  const auto most = static_cast<std::int64_t>(std::min(Ring::chunk_size, 4 * options_.least_by_ring));
   for (std::int64_t at = whole.bytes.begin; at < whole.bytes.end;) {
     auto piece = std::make_shared<Piece>(whole);
-    piece->bytes = {at, std::min(whole.bytes.end, at + static_cast<std::int64_t>(Ring::chunk_size))};
+    piece->bytes = {at, std::min(whole.bytes.end, at + most)};
     at = piece->bytes.end;
     if (piece->slice) ++piece->slice->unstaged;
     if (piece->slice && !piece->windowed)

@@ -14,6 +14,12 @@ using core::Failure;
 using core::FailureKind;
 using device::host_memory;
 
+namespace {
+
+Failure let_down() { return {FailureKind::lost, "bytes that another slice was to bring did not arrive", ""}; }
+
+}  // namespace
+
 // Runs it now, or as soon as its bytes are where they can be copied from.
 void Engine::run(const std::shared_ptr<Slice>& slice) {
   switch (at_hand(*slice)) {
@@ -31,8 +37,10 @@ void Engine::run(const std::shared_ptr<Slice>& slice) {
   device::Device& device = *members_[slice->member].device;
   slice->begin = device.now();
   if (slice->probe) slice->cpu.emplace(device);
+  slice->unstaged = 1;  // pieces may be there before all others are on their way
   auto queued = enqueue(slice);
-  if (queued && slice->unstaged == 0) queued = this->launch(*slice);
+  if (slice->over || slice->refused) return;
+  if (queued && --slice->unstaged == 0) queued = this->launch(*slice);
   if (!queued) refuse(*slice, queued.failure());
 }
 
@@ -66,6 +74,7 @@ Engine::AtHand Engine::at_hand(Slice& slice) {
       continue;
     }
     if (!gather(use.memory, needed)) return AtHand::never;
+    soon |= !memory.fresh(host_memory).covers(needed);
     // Nor may bytes change that are just being copied to the host.
     soon |= !memory.pending(host_memory, needed).empty() || !memory.pending(host_memory, use.touch.written).empty();
     // Nor is it to write where bytes are on their way that others need: they would come over its results.
@@ -103,9 +112,14 @@ core::Status Engine::enqueue(const std::shared_ptr<Slice>& slice) {
   device::Queue& queue = queue_of(*slice);
   const int space = member.device->info().space;
   if (space == host_memory) return core::Done{};
+  slice->relies_on.clear();
   for (Slice::Use& use : slice->uses) {
     auto place = place_of(*slice, use);
     if (!place) return place.failure();
+    if (!use.window) {
+      const auto others = use.memory->pending(space, use.touch.needed());
+      slice->relies_on.insert(slice->relies_on.end(), others.begin(), others.end());
+    }
     const SpanSet missing =
         use.window ? use.touch.needed() : core::subtract(use.touch.needed(), use.memory->fresh(space));
     // Others may be at work on the host's copy.
@@ -128,7 +142,7 @@ core::Status Engine::enqueue(const std::shared_ptr<Slice>& slice) {
       slice->events.push_back(*copied);
     }
   }
-  if (slice->unstaged > 0) {
+  if (slice->unstaged > 1) {
     (void)queue.flush();
     move_pieces();
   }
@@ -166,6 +180,8 @@ core::Status Engine::launch(Slice& slice) {
   Member& member = members_[slice.member];
   device::Queue& queue = queue_of(slice);
   const int space = member.device->info().space;
+  // Its own bytes may have taken a while, by way of locked memory.
+  if (slice.is_let_down()) return let_down();
   std::vector<device::Argument> arguments;
   std::vector<std::uint64_t> windows;  // where they begin, seen from the argument
   const std::vector<Argument>& given = launch.arguments_of(way);
@@ -281,7 +297,7 @@ void Engine::collect(const std::shared_ptr<Slice>& slice) {
     failed = std::find_if(slice->fetching.begin(), slice->fetching.end(), has_failed);
     if (failed == slice->fetching.end()) failed = slice->events.end();
   }
-  const bool right = failed == slice->events.end() && !slice->refused && !slice->spoilt;
+  const bool right = failed == slice->events.end() && !slice->refused && !slice->spoilt && !slice->is_let_down();
   if (right && !slice->joining && joins_aside(*slice)) {
     slice->joining = true;
     slice->arrived = members_[slice->member].device->now();
@@ -295,6 +311,8 @@ void Engine::collect(const std::shared_ptr<Slice>& slice) {
     fail(*slice, (*failed)->wait().failure());
   } else if (slice->refused) {
     fail(*slice, *slice->refused);
+  } else if (slice->is_let_down()) {
+    fail(*slice, let_down());
   } else if (slice->spoilt) {
     fail(*slice, slice->launch->last_failure.value());
   } else {
@@ -367,6 +385,7 @@ void Engine::fail(Slice& slice, const Failure& failure) {
   Launch& launch = *slice.launch;
   const int space = members_[slice.member].device->info().space;
   bool again = true;
+  slice.spoilt |= slice.is_let_down();
   launch.asides[slice.member].reset();  // there is nothing to compare with
   for (Slice::Use& use : slice.uses) {
     use.memory->settle();

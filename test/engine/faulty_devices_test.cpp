@@ -202,9 +202,11 @@ Counts run_on_devices(bool faults) {
     });
     static constexpr Bytes limits[] = {0, 0, 0, 300, 600, 1000};  // a buffer has up to 1024
     if (faults || on_host) place.options.memory_limit = limits[random() % 6];
+    if (random() % 2) place.options.least_by_ring = 16;  // where there is a ring, nearly all goes that way, in pieces
     for (const device::Device* device : place.devices)
       place.name += fmt::format("{} in memory {}\n", device->info().id, device->info().space);
-    place.name += fmt::format("memory {}\n", place.options.memory_limit);
+    place.name +=
+        fmt::format("memory {}, ring from {} bytes\n", place.options.memory_limit, place.options.least_by_ring);
     if (faults) {
       const bool hang = random() % 12 == 0;
       if (hang)

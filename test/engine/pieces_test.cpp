@@ -20,7 +20,7 @@ TEST(Pieces, WhatCannotBeLockedIsCopiedAllTheSame) {
     const auto kernel = *engine.make_kernel({"bump", "bump", ""});
     for (int round = 1; round <= 2; ++round) {
       Request request{.kernel = kernel, .items = {n, 1, 1}, .group = {256, 1, 1}};
-      request.wishes.tasks = 6, request.wishes.spread = both;
+      request.wishes.tasks = 2, request.wishes.spread = both;  // of more than a megabyte each
       request.arguments = {View{memory, 0, memory->size()}, std::get<device::Scalar>(device::scalar(n))};
       const auto status = engine.wait(engine.submit(request));
       ASSERT_TRUE(status) << status.failure().what;
@@ -104,6 +104,97 @@ TEST(Pieces, WhoOnlyWritesWaitsForWhatOthersBring) {
       ASSERT_EQ(to[apart * i], mixed(round + i)) << i;
       ASSERT_EQ(to[apart * i + 1], -1) << i;
     }
+  }
+}
+
+// Two launches need the same bytes, and the copy that the first has begun fails while others are still on their way to
+// the second by way of locked memory: it must not compute without them.
+TEST(Pieces, WhoReliesOnACopyThatFailsLooksAgain) {
+  Quieter quiet;
+  constexpr std::size_t inputs = 5;
+  Running running(std::string(gpu) + "fail write 1 late\n", true, std::chrono::seconds(10));
+  running.world.add_kernel("sum", {.body = [](const device::WorkItem& i, FakeArguments& a) {
+                             const auto at = static_cast<std::size_t>(i.global_id[0]);
+                             std::int32_t& sum = a.buffer<std::int32_t>(inputs)[at] = 0;
+                             for (std::size_t k = 0; k < inputs; ++k) sum += a.buffer<std::int32_t>(k)[at];
+                           }});
+  std::vector<device::Device*> devices;
+  for (const auto& device : running.devices) devices.push_back(device.get());
+  Options options;
+  options.analyse = [](const kernel::Source& source, const std::vector<std::string>& forms) {
+    if (source.text != "sum") return analyse_test_kernel(source, forms);
+    kernel::Analysis out;
+    FactsMaker facts("sum");
+    for (std::size_t k = 0; k <= inputs; ++k) facts.buffer();
+    for (int k = 0; k < static_cast<int>(inputs); ++k) facts.access(core::AccessKind::read, k);
+    out.facts.kernels = {facts.access(core::AccessKind::write, inputs).make()};
+    for (const std::string& form : forms) out.forms[form] = {"sum", ""};
+    return core::Result<kernel::Analysis>(out);
+  };
+  running.engine.emplace(devices, options);
+  Engine& engine = *running.engine;
+  constexpr std::int32_t n = 1 << 20;
+  const auto data = [](const Memory& m) { return reinterpret_cast<std::int32_t*>(m.host().bytes.data()); };
+  // The first comes by the driver's own way, the others do not.
+  const auto shared = engine.make_memory(4 * n, true), mapped = engine.make_memory(4 * n);
+  std::vector<std::shared_ptr<Memory>> of_sum = {shared};
+  while (of_sum.size() <= inputs) of_sum.push_back(engine.make_memory(4 * n));
+  const auto summed = of_sum.back();
+  for (std::size_t k = 0; k < inputs; ++k) {
+    for (std::int32_t i = 0; i < n; ++i) data(*of_sum[k])[i] = i + 1;
+  }
+  const auto request = [&](const char* name, const std::vector<std::shared_ptr<Memory>>& memories) {
+    Request out{.kernel = *engine.make_kernel({name, name, ""}), .items = {n, 1, 1}, .group = {256, 1, 1}};
+    for (const auto& memory : memories) out.arguments.emplace_back(View{memory, 0, memory->size()});
+    return out;
+  };
+  Request map = request("map", {shared, mapped});
+  map.arguments.push_back(std::get<device::Scalar>(device::scalar(n)));
+  const Request sum = request("sum", of_sum);
+  running.stop_clock();
+  const auto first = engine.submit(map), second = engine.submit(sum);
+  running.start_clock();
+  for (const auto& launch : {first, second}) {
+    const auto status = engine.wait(launch);
+    ASSERT_TRUE(status) << status.failure().what;
+  }
+  EXPECT_GT(engine.report(*first).retries, 0);
+  ASSERT_TRUE(engine.to_host(mapped, false));
+  ASSERT_TRUE(engine.to_host(summed, false));
+  for (std::int32_t i = 0; i < n; ++i) {
+    ASSERT_EQ(data(*mapped)[i], mixed(i + 1)) << i;
+    ASSERT_EQ(data(*summed)[i], static_cast<std::int32_t>(inputs) * (i + 1)) << i;
+  }
+}
+
+// Bytes that a device has are to be computed on elsewhere, and the first copy to the host is refused.
+TEST(Pieces, WhatIsRefusedAtOnceIsAskedForAgain) {
+  Quieter quiet;
+  for (const char* failing : {"fail read 1\n", "fail read 1 late\n"}) {
+    Running running(gpu + std::string(failing) + cpu, true, std::chrono::seconds(10));
+    Engine& engine = *running.engine;
+    constexpr std::int32_t n = 1 << 20;
+    std::vector<std::shared_ptr<Memory>> memories;
+    for (int m = 0; m < 3; ++m) memories.push_back(engine.make_memory(4 * n));
+    const auto data = [](const Memory& m) { return reinterpret_cast<std::int32_t*>(m.host().bytes.data()); };
+    for (const auto& memory : memories) std::iota(data(*memory), data(*memory) + n, 0);
+    const auto kernel = *engine.make_kernel({"map", "map", ""});
+    std::vector<std::shared_ptr<Launch>> launches;
+    for (std::size_t l = 0; l < 2; ++l) {
+      Request request{.kernel = kernel, .items = {n, 1, 1}, .group = {256, 1, 1}};
+      request.wishes.parts = l == 0 ? std::vector<double>{1, 0} : std::vector<double>{0, 1};
+      for (const auto& memory : {memories[l], memories[l + 1]})
+        request.arguments.emplace_back(View{memory, 0, memory->size()});
+      request.arguments.push_back(std::get<device::Scalar>(device::scalar(n)));
+      launches.push_back(engine.submit(request));
+    }
+    for (std::size_t l = 0; l < 2; ++l) {
+      const auto status = engine.wait(launches[l]);
+      ASSERT_TRUE(status) << status.failure().what;
+      EXPECT_EQ(engine.report(*launches[l]).slices.front().device, l == 0 ? "gpu" : "cpu");
+    }
+    ASSERT_TRUE(engine.to_host(memories[2], false));
+    for (std::int32_t i = 0; i < n; ++i) ASSERT_EQ(data(*memories[2])[i], mixed(mixed(i))) << failing << i;
   }
 }
 

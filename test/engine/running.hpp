@@ -40,17 +40,22 @@ struct Running {
     std::vector<device::Device*> all;
     for (device::Device* device : world.devices())
       all.push_back(devices.emplace_back(std::make_unique<Odd>(*device, locks)).get());
+    start_clock();
+    engine.emplace(all, Options{.analyse = analyse_test_kernel,
+                                .hang_limit = hang_limit,
+                                .patience = hang_limit,
+                                .locked_limit = Bytes{64} << 20});
+  }
+
+  void start_clock() {
     clock = std::jthread([this](std::stop_token stop) {
       while (!stop.stop_requested()) {
         world.advance_to_next_completion();
         std::this_thread::yield();
       }
     });
-    engine.emplace(all, Options{.analyse = analyse_test_kernel,
-                                .hang_limit = hang_limit,
-                                .patience = hang_limit,
-                                .locked_limit = Bytes{64} << 20});
   }
+  void stop_clock() { clock = {}; }
 
   device::FakeWorld world;
   std::vector<std::unique_ptr<Odd>> devices;
