@@ -119,6 +119,7 @@ class Engine {
     std::shared_ptr<HostEvent> staged;  // the event where it comes by way of locked memory
     int pieces = 0;                     // not there yet
     std::optional<core::Failure> failure;
+    std::vector<device::Event> relies_on{};  // by which the device gets what is taken from it in pieces
   };
   // A launch that is over, whose results are on their way to the host.
   struct Returning {

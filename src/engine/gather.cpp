@@ -23,8 +23,14 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
       continue;
     }
     for (const Span& span : there.spans()) {
-      bool begun = begin_to_gather(memory, m, span);
-      while (!begun && !member.aside) begun = begin_to_gather(memory, m, span);
+      // What failed in the meantime may have taken what was there.
+      const auto still = [&] { return memory->fresh(space).covers(SpanSet(span)); };
+      bool begun = false, by_ring = false;
+      do {
+        by_ring = member.ring && member.ring->works();
+        begun = still() && begin_to_gather(memory, m, span);
+        by_ring = by_ring && !member.ring->works();  // it did until now: the driver's own way is left
+      } while (!begun && still() && (by_ring || !member.aside));
       if (begun)
         missing.remove(span);
       else
@@ -35,7 +41,7 @@ bool Engine::gather(const std::shared_ptr<Memory>& memory, const SpanSet& bytes)
   return missing.empty();
 }
 
-// False where it failed at once, which is counted.
+// False where it failed at once, which is counted, but for memory that cannot be locked.
 bool Engine::begin_to_gather(const std::shared_ptr<Memory>& memory, std::size_t m, const Span& span) {
   Member& member = members_[m];
   const int space = member.device->info().space;
@@ -51,7 +57,7 @@ bool Engine::begin_to_gather(const std::shared_ptr<Memory>& memory, std::size_t 
     if (!staged->done() || staged->EventState::wait()) return true;
     // Of others its collecting has told.
     const Failure failure = staged->EventState::wait().failure();
-    if (failure.kind == FailureKind::allocation) count_failure(m, failure);
+    if (failure.kind == FailureKind::allocation && member.ring->works()) count_failure(m, failure);
     return false;
   }
   auto copied = buffer ? member.gathering->copy_out(host.part(span), **buffer, static_cast<Bytes>(span.begin),
@@ -81,9 +87,12 @@ void Engine::collect(const Gather& gather) {
   if (!std::erase_if(gathers_, [&](const auto& g) { return g.get() == &gather; })) return;  // given up before
   if (auto status = gather.event->wait(); !status) {
     gather.memory->settle();  // and not more: others may have brought or written the bytes since
-    if (status.failure().kind != core::FailureKind::allocation) count_failure(gather.member, status.failure());
-    if (members_[gather.member].aside)
-      gather.memory->forget(members_[gather.member].device->info().space, SpanSet(gather.bytes));
+    const Member& member = members_[gather.member];
+    const bool unlocked = status.failure().kind == FailureKind::allocation;
+    if (!unlocked && !any_failed(gather.relies_on)) count_failure(gather.member, status.failure());
+    // Where nothing can be locked, there is the driver's own way.
+    const bool other_way = unlocked && gather.staged && !member.ring->works();
+    if (member.aside && !other_way) gather.memory->forget(member.device->info().space, SpanSet(gather.bytes));
   }
   returned(gather);
   if (!std::exchange(room_wanted_, false)) return;

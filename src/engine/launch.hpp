@@ -120,6 +120,15 @@ struct Join {
   void take(const HostBlock& after, const SpanSet& where) const;  // what one device has changed
 };
 
+// Of copies that somebody relies on: whether one did not arrive, and what is said then.
+inline bool any_failed(const std::vector<device::Event>& copies) {
+  return std::any_of(copies.begin(), copies.end(),
+                     [](const device::Event& event) { return event->done() && !event->wait(); });
+}
+inline core::Failure let_down() {
+  return {core::FailureKind::lost, "bytes that another slice was to bring did not arrive", ""};
+}
+
 // One slice on its way. The engine's to touch, under its lock.
 struct Slice {
   std::shared_ptr<Launch> launch;
@@ -164,10 +173,7 @@ struct Slice {
     return std::all_of(uses.begin(), uses.end(), [](const Use& use) { return use.touch.exact; });
   }
   // What it relies on did not arrive: no fault of its own.
-  bool is_let_down() const {
-    return std::any_of(relies_on.begin(), relies_on.end(),
-                       [](const device::Event& event) { return event->done() && !event->wait(); });
-  }
+  bool is_let_down() const { return any_failed(relies_on); }
   // Its device has all of it, or all that it will get.
   bool at_work() const { return launched || refused; }
   const device::Event& last() const { return fetching.empty() ? events.back() : fetching.back(); }

@@ -12,13 +12,14 @@ bool Engine::by_pieces(std::size_t member, const HostBlock& host, const Span& by
 
 void Engine::add_pieces(const Piece& whole) {
   const auto most = static_cast<std::int64_t>(std::min(Ring::chunk_size, 4 * options_.least_by_ring));
+  const MemorySpace space = members_[whole.member].device->info().space;
+  if (whole.gather) whole.gather->relies_on = whole.memory->pending(space, SpanSet(whole.bytes));
   for (std::int64_t at = whole.bytes.begin; at < whole.bytes.end;) {
     auto piece = std::make_shared<Piece>(whole);
     piece->bytes = {at, std::min(whole.bytes.end, at + most)};
     at = piece->bytes.end;
     if (piece->slice) ++piece->slice->unstaged;
-    if (piece->slice && !piece->windowed)
-      piece->memory->expect(members_[piece->member].device->info().space, piece.get(), piece->bytes);
+    if (piece->slice && !piece->windowed) piece->memory->expect(space, piece.get(), piece->bytes);
     if (piece->bring) ++piece->bring->pieces;
     if (piece->gather) ++piece->gather->pieces;
     waiting_pieces_.push_back(std::move(piece));
@@ -143,6 +144,7 @@ void Engine::arrived(const Piece& piece, core::Status status) {
     Gather& gather = *piece.gather;
     if (!status) gather.failure = status.failure();
     if (--gather.pieces > 0) return;
+    if (any_failed(gather.relies_on)) gather.failure = let_down();
     gather.staged->complete(gather.failure ? core::Status(*gather.failure) : core::Status(core::Done{}));
     return collect(gather);
   }

@@ -14,12 +14,6 @@ using core::Failure;
 using core::FailureKind;
 using device::host_memory;
 
-namespace {
-
-Failure let_down() { return {FailureKind::lost, "bytes that another slice was to bring did not arrive", ""}; }
-
-}  // namespace
-
 // Runs it now, or as soon as its bytes are where they can be copied from.
 void Engine::run(const std::shared_ptr<Slice>& slice) {
   switch (at_hand(*slice)) {
@@ -49,6 +43,7 @@ void Engine::run(const std::shared_ptr<Slice>& slice) {
 void Engine::refuse(Slice& slice, const Failure& failure) {
   if (slice.events.empty()) return fail(slice, failure);
   slice.refused = failure;
+  slice.unstaged = 0;
   (void)queue_of(slice).flush();
 }
 
@@ -214,8 +209,9 @@ core::Status Engine::launch(Slice& slice) {
     if (space == host_memory) break;
     if (use.window) continue;
     for (device::Event& event : use.memory->pending(space, use.touch.all())) {
-      if (std::find(slice.events.begin(), slice.events.end(), event) == slice.events.end())
-        waits.push_back(std::move(event));
+      if (std::find(slice.events.begin(), slice.events.end(), event) != slice.events.end()) continue;
+      slice.relies_on.push_back(event);
+      waits.push_back(std::move(event));
     }
   }
   try {
@@ -385,7 +381,7 @@ void Engine::fail(Slice& slice, const Failure& failure) {
   Launch& launch = *slice.launch;
   const int space = members_[slice.member].device->info().space;
   bool again = true;
-  slice.spoilt |= slice.is_let_down();
+  slice.spoilt |= failure.kind != FailureKind::hang && slice.is_let_down();
   launch.asides[slice.member].reset();  // there is nothing to compare with
   for (Slice::Use& use : slice.uses) {
     use.memory->settle();

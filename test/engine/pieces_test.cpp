@@ -198,6 +198,39 @@ TEST(Pieces, WhatIsRefusedAtOnceIsAskedForAgain) {
   }
 }
 
+// Of what only a device has nothing may be lost because memory cannot be locked: that is no failure of the device,
+// which has failed once before.
+TEST(Pieces, WhatCannotBeLockedIsNoFailure) {
+  Quieter quiet;
+  Running running(std::string(gpu) + "fail launch 1\n", false, std::chrono::seconds(10));
+  running.world.add_kernel("fill", {.body = [](const device::WorkItem& i, FakeArguments& a) {
+                             const auto at = static_cast<std::size_t>(i.global_id[0]);
+                             a.buffer<std::int32_t>(0)[at] = mixed(static_cast<std::int32_t>(at));
+                           }});
+  std::vector<device::Device*> devices;
+  for (const auto& device : running.devices) devices.push_back(device.get());
+  Options options;
+  options.analyse = [](const kernel::Source&, const std::vector<std::string>& forms) {
+    kernel::Analysis out;
+    out.facts.kernels = {FactsMaker("fill").buffer().access(core::AccessKind::write, 0).make()};
+    for (const std::string& form : forms) out.forms[form] = {"fill", ""};
+    return core::Result<kernel::Analysis>(out);
+  };
+  running.engine.emplace(devices, options);
+  Engine& engine = *running.engine;
+  constexpr std::int32_t n = 1 << 20;
+  const auto memory = engine.make_memory(4 * n);
+  Request request{.kernel = *engine.make_kernel({"fill", "fill", ""}), .items = {n, 1, 1}, .group = {256, 1, 1}};
+  request.arguments = {View{memory, 0, memory->size()}};
+  const auto launch = engine.submit(request);
+  const auto status = engine.wait(launch);
+  ASSERT_TRUE(status) << status.failure().what;
+  EXPECT_EQ(engine.report(*launch).retries, 1);
+  ASSERT_TRUE(engine.to_host(memory, false));
+  const auto* data = reinterpret_cast<const std::int32_t*>(memory->host().bytes.data());
+  for (std::int32_t i = 0; i < n; ++i) ASSERT_EQ(data[i], mixed(i)) << i;
+}
+
 // What one part writes is newer than what is still on its way to another.
 TEST(Pieces, WhatIsWrittenElsewhereIsNotBroughtAnyMore) {
   Memory memory(allocate_host(1000));
