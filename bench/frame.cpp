@@ -179,9 +179,9 @@ std::vector<Row> Context::interleave(const std::string& device, const std::vecto
 }
 
 const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all = {clock_suite(),  device_suite(),  dropin_suite(),
-                                         engine_suite(), kernelc_suite(), overhead_suite(),
-                                         search_suite(), select_suite(),  split_suite()};
+  static const std::vector<Suite> all = {clock_suite(),  device_suite(),  dropin_suite(),   engine_suite(),
+                                         forms_suite(),  kernelc_suite(), overhead_suite(), search_suite(),
+                                         select_suite(), split_suite()};
   return all;
 }
 

@@ -9,6 +9,7 @@ Suite clock_suite();
 Suite device_suite();
 Suite dropin_suite();
 Suite engine_suite();
+Suite forms_suite();
 Suite kernelc_suite();
 Suite overhead_suite();
 Suite search_suite();

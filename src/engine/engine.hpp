@@ -291,6 +291,8 @@ class Engine {
   core::Result<InBuffer> place_of(const Slice& slice, const Slice::Use& use);
   bool brings_back(const Slice& slice, const Slice::Use& use) const;
   device::Queue& queue_of(const Slice& slice);
+  std::optional<decide::Form> form_of(const Slice& slice, const core::NdRange& range) const;
+  void note_form(const Slice& slice);
   static bool first_of(device::Kernel& kernel, const core::NdRange& range);
   void run(const std::shared_ptr<Slice>& slice);
   core::Status enqueue(const std::shared_ptr<Slice>& slice);

@@ -40,7 +40,8 @@ bool Engine::is_built(const Kernel& kernel) {
   Lock lock(mutex_);
   return std::all_of(kernel.built.begin(), kernel.built.end(), [](const Built& built) {
     return (built.state == Built::State::ready || built.state == Built::State::failed) &&
-           built.windows.state != RareForm::State::building && built.merging.state != RareForm::State::building;
+           built.windows.state != RareForm::State::building && built.merging.state != RareForm::State::building &&
+           built.instead_of_offset.state != RareForm::State::building;
   });
 }
 

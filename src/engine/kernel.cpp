@@ -160,6 +160,7 @@ std::shared_ptr<const Shape> Kernel::shape(const core::Grid& grid, const std::ve
   made->whole = touches(*made, all);
   made->variables = variables_of(*made, facts_);
   made->rates.resize(built.size());
+  made->forms.resize(built.size());
   made->one_space = std::any_of(made->whole.begin(), made->whole.end(),
                                 [](const Touch& t) { return !t.written.empty() && !t.exact; });
   for (std::size_t i = 0; made->one_space && made->undivided.empty() && made->bound && i < sizes.size(); ++i) {

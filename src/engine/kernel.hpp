@@ -10,6 +10,7 @@
 #include "core/answers.hpp"
 #include "core/byte_ranges.hpp"
 #include "core/facts.hpp"
+#include "decide/forms.hpp"
 #include "decide/parts.hpp"
 #include "device/device.hpp"
 #include "engine/pace.hpp"
@@ -31,7 +32,7 @@ enum class CutBy {
 };
 
 // A form that few launches need, made when one does: "window", for a device whose memory is too small for all of the
-// arguments, or "merge", for what another memory has written.
+// arguments, "merge", for what another memory has written, or "box", where an offset makes a CPU slower.
 struct RareForm {
   enum class State { none, building, ready, failed } state = State::none;
   std::unique_ptr<device::Program> program;
@@ -45,9 +46,11 @@ struct Built {
   std::unique_ptr<device::Program> program, form;
   std::unique_ptr<device::Kernel> original, box;
   std::optional<core::Failure> failure;
-  RareForm windows, merging;
+  RareForm windows, merging, instead_of_offset;
 
-  RareForm& rare(const std::string& name) { return name == "merge" ? merging : windows; }
+  RareForm& rare(const std::string& name) {
+    return name == "merge" ? merging : name == "box" ? instead_of_offset : windows;
+  }
 };
 
 // What is done to one argument, or one memory.
@@ -107,6 +110,7 @@ struct Shape {
   mutable bool recalled = false;                 // what the store knows of that
   // Points per second of late, per member, with everything: for who wonders whether something hangs; 0: nothing ran.
   mutable std::vector<double> rates;
+  mutable std::vector<decide::Forms> forms;  // per member: what those take that can be cut by an offset
 };
 
 class Kernel {

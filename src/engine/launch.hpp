@@ -140,6 +140,7 @@ struct Slice {
   bool repeat = false;                 // its result is there already
   std::shared_ptr<const Aside> apart;  // and that it computes is thrown away: the memories that it works on instead
   bool first = false;                  // in its form: the driver may compile
+  std::optional<decide::Form> form;    // on a CPU, of a kernel that can be cut in two ways
   struct Use {
     std::shared_ptr<Memory> memory;
     Touch touch;      // in bytes of the memory

@@ -167,6 +167,28 @@ bool Engine::first_of(device::Kernel& kernel, const core::NdRange& range) {
   return true;
 }
 
+// Where there are two ways to compute part of a launch, whose code may be of different speed; else nothing.
+std::optional<decide::Form> Engine::form_of(const Slice& slice, const core::NdRange& range) const {
+  const Way& way = slice.launch->ways[slice.way];
+  const bool on_cpu = members_[slice.member].device->info().space == host_memory;
+  if (!on_cpu || !way.shape || way.kernel->cut_by() != CutBy::offset) return std::nullopt;
+  if (range.offset == core::Index{}) return decide::Form::from_zero;
+  const RareForm& box = way.kernel->built[slice.member].instead_of_offset;
+  if (box.state != RareForm::State::ready || !core::fits_box_form(way.grid)) return decide::Form::offset;
+  const std::int64_t group = way.grid.local[0] * way.grid.local[1] * way.grid.local[2];
+  if (group > static_cast<std::int64_t>(box.kernel->limits().group)) return decide::Form::offset;
+  return decide::form_of_part(way.shape->forms[slice.member], slice.probe.has_value());
+}
+
+void Engine::note_form(const Slice& slice) {
+  auto times = slice.events.back()->times();
+  if (!slice.form || slice.first || slice.windowed || !times) return;
+  const Way& way = slice.launch->ways[slice.way];
+  decide::Forms& forms = way.shape->forms[slice.member];
+  decide::learn(forms, *slice.form, core::seconds(times->duration()), static_cast<double>(slice.box.volume()));
+  if (decide::suspects_offset(forms)) (void)begin_form(way.kernel, slice.member, "box");
+}
+
 // All that it needs is there or on its way.
 core::Status Engine::launch(Slice& slice) {
   const Launch& launch = *slice.launch;
@@ -230,10 +252,14 @@ core::Status Engine::launch(Slice& slice) {
     range.global[d] = groups.extent(static_cast<int>(d)) * way.grid.local[d];
     range.offset[d] += groups.begin[d] * way.grid.local[d];
   }
-  if (slice.windowed || (!whole && kernel.cut_by() == CutBy::box)) {
+  slice.form = form_of(slice, range);
+  const bool box_instead = slice.form == decide::Form::box;
+  if (slice.windowed || box_instead || (!whole && kernel.cut_by() == CutBy::box)) {
     const core::BoxLaunch boxed = core::box_launch(way.grid, groups);
     const Built& built = kernel.built[slice.member];
-    code = slice.windowed ? built.windows.kernel.get() : built.box.get();
+    code = slice.windowed ? built.windows.kernel.get()
+           : box_instead  ? built.instead_of_offset.kernel.get()
+                          : built.box.get();
     range = boxed.range;
     for (const auto& hidden :
          {boxed.arguments.base, boxed.arguments.count, boxed.arguments.groups, boxed.arguments.offset})
@@ -353,6 +379,7 @@ void Engine::succeed(Slice& slice) {
   }
   const Nanoseconds begin = std::max(slice.begin, member.lanes[slice.queue].last_end);
   note_pace(slice, now - begin);
+  note_form(slice);
   launch.ready[slice.member] = std::max(launch.ready[slice.member], now);
   slice.probe ? learn(slice) : count_winner(slice);
   launch.began = std::min(begin, launch.began.value_or(begin));
