@@ -48,7 +48,8 @@ int run_examples(const device::Machine& machine) {
   std::string folder = (fs::temp_directory_path() / "heddle-driver-XXXXXX").string();
   if (!mkdtemp(folder.data())) return 0;
   std::ofstream(folder + "/only.icd") << primary->library << "\n";
-  const std::string alone = fmt::format("OCL_ICD_VENDORS='{}/' ", folder),
+  // Loaders differ in what they listen to.
+  const std::string alone = fmt::format("OCL_ICD_VENDORS='{}/' OCL_ICD_FILENAMES='{}' ", folder, primary->library),
                     with = fmt::format("'{}' run ", self.string());
   std::cout << fmt::format("\nUnchanged programs on the driver of {} alone, and by `heddle run`, ms:\n", primary->id);
   int wrong = 0;
