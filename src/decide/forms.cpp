@@ -29,6 +29,7 @@ bool suspects_offset(const Forms& forms) {
 
 Form form_of_part(const Forms& forms, bool compared) {
   const auto &offset = of(forms, Form::offset), &box = of(forms, Form::box);
+  if (!suspects_offset(forms)) return Form::offset;
   if (offset.size() < to_decide || box.size() < to_decide)
     return compared ? Form::offset : box.size() <= offset.size() ? Form::box : Form::offset;
   return core::median(box) < faster * core::median(offset) ? Form::box : Form::offset;

@@ -26,8 +26,8 @@ void learn(Forms& forms, Form form, double seconds, double points);
 // Whether an offset makes it slower, so that a box form is worth to be built.
 bool suspects_offset(const Forms& forms);
 
-// The form for the next part that does not begin at zero, where there is a box form: both in turn until they are known,
-// then the faster one. Of what is compared with others, the offset's until that is known.
+// The form for the next part that does not begin at zero, where there is a box form: if an offset is suspected, both in
+// turn until they are known, then the faster one. Of what is compared with others, the offset's until that is known.
 Form form_of_part(const Forms& forms, bool compared = false);
 
 }  // namespace heddle::decide

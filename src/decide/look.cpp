@@ -7,10 +7,17 @@
 
 namespace heddle::decide {
 
+namespace {
+
+bool on_cpu(const Selection& s) {
+  return std::all_of(s.rivals.begin(), s.rivals.end(), [](const Rival& rival) { return rival.wave == 0; });
+}
+
+}  // namespace
+
 bool crowded(const Selection& s) {
   constexpr int many_units = 8;
-  return s.units >= many_units &&
-         std::all_of(s.rivals.begin(), s.rivals.end(), [](const Rival& rival) { return rival.wave == 0; });
+  return s.units >= many_units && on_cpu(s);
 }
 
 bool same_parts(const Selection& s) { return s.mode != Mode::fully && !s.alike; }
@@ -40,16 +47,22 @@ constexpr double share_of_probes = 0.02;
 // Launches that take less than so many probes are not worth to be shared.
 constexpr double shortest_launch = 50;
 
-// Of many units one is late, and who has one footprint for each takes twice as long then: a few for each, if that is
-// little of the launch.
+// Of many units one is late, and who has one footprint for each takes twice as long then; and the first footprints of a
+// part find nothing in a CPU's cache of what their neighbours have read. So a few for each, if that is little of the
+// launch: a 400th for each, of few units a 100th together; or, where all compute the same, and all but one of them in
+// vain, a 200th together.
 std::int64_t waves_of(const Selection& s, std::int64_t points) {
-  if (!crowded(s)) return 1;
-  double largest = 0;
+  if (s.units == 1 || !on_cpu(s)) return 1;
+  double largest = 0, rivals = 0;
   for (const Rival& rival : s.rivals) {
-    if (runs(rival)) largest = std::max(largest, static_cast<double>(core::volume(rival.footprint)));
+    if (runs(rival)) largest = std::max(largest, static_cast<double>(core::volume(rival.footprint))), ++rivals;
   }
   if (largest == 0) return 1;
-  return static_cast<std::int64_t>(std::clamp(static_cast<double>(points) / (400 * s.units * largest), 1.0, 8.0));
+  double part = 400 * largest;
+  if (!crowded(s))
+    part = same_parts(s) ? 200 * rivals * static_cast<double>(core::volume(s.together))
+                         : 100 * std::max(4.0, rivals) * largest;
+  return static_cast<std::int64_t>(std::clamp(static_cast<double>(points) / (part * s.units), 1.0, 8.0));
 }
 
 // Seconds that a probe should take in a launch that takes `all`.
@@ -110,6 +123,9 @@ double at_least(const Selection& s, const Rival& rival, double cost, std::int64_
 
 bool is_far_off(const Selection& s, const Rival& rival, std::int64_t points) {
   double limit = limit_of_looks(s, points);
+  // A few footprints alone do not show what they find of each other in the cache: longer parts will.
+  if (!crowded(s) && !same_parts(s) && is_coarse(s, rival, rival.reach) && waves_of(s, points) > 1)
+    limit = std::max(limit, far_off_elsewhere);
   // Where the least part takes long, looks are as long as what would be compared after them.
   if (same_parts(s) && *rival.look * static_cast<double>(rival.reach) > long_part * s.shortest)
     limit = std::min(limit, far_off_when_long);
@@ -194,6 +210,9 @@ void settle_looks(Selection& s, std::int64_t points) {
   }
   const double best = std::max(best_look(s), 1e-15), all = best * static_cast<double>(points);
   s.together = {};
+  // Whoever is hopeless first: how long parts are, and so who is far off, depends on who is left.
+  for (Rival& rival : s.rivals)
+    rival.out |= runs(rival) && is_far_off(s, rival, points) && *rival.look > far_off_elsewhere * best_look(s);
   for (Rival& rival : s.rivals) {
     rival.out |= runs(rival) && is_far_off(s, rival, points);
     if (runs(rival)) s.together = core::joint(s.together, rival.footprint);

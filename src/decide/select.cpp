@@ -17,8 +17,10 @@ constexpr double costly_round = 32;
 
 // Whether samples are: one of them is enough for all to be compared alike.
 bool are_coarse(const Selection& s) {
-  return !s.whole && std::any_of(s.rivals.begin(), s.rivals.end(),
-                                 [&](const Rival& rival) { return runs(rival) && is_coarse(s, rival, s.length); });
+  return !s.whole && std::any_of(s.rivals.begin(), s.rivals.end(), [&](const Rival& rival) {
+    const std::int64_t least = crowded(s) ? 1 : s.waves * s.units * core::volume(rival.footprint);
+    return runs(rival) && is_coarse(s, rival, std::max(s.length, least));
+  });
 }
 
 // Little of a region, which may be much of it where no part is small.
@@ -281,7 +283,9 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
     std::erase(s.visitors, r);  // once more
     return;
   }
-  if (probe.pilot && seconds < s.shortest / 2) {
+  // A few footprints may take long without being more work than others.
+  const bool usual = !crowded(s) && s.waves > 1 && seconds < 2 * best_look(s) * static_cast<double>(points);
+  if (probe.pilot && (seconds < s.shortest / 2 || usual)) {
     s.visitors.clear(), --s.regions, s.piloted = true;
     return;
   }

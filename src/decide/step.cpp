@@ -130,7 +130,9 @@ std::int64_t part_between(const State& s, const Selection& selection) {
   // In whole rounds of all units, if those are not a good part of the launch.
   std::int64_t round = std::min(core::volume(selection.together), std::int64_t{1} << 40) * selection.units;
   if (16 * round > s.space.volume()) round = 1;
-  return (std::max(4 * reach, between_of(selection)) + round - 1) / round * round;
+  // Before anybody was looked at there is no cache to be rid of, and who computes may be hundreds of times as slow.
+  const std::int64_t between = selection.looked ? between_of(selection) : 0;
+  return (std::max(4 * reach, between) + round - 1) / round * round;
 }
 
 // Parts of the launch that show which variant is best, for those of the devices that do not know.

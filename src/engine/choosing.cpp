@@ -396,7 +396,10 @@ void Engine::learn(const Slice& slice) {
   const bool too_little = slice.probe->pilot && core::seconds(duration) < selection.shortest / 2;
   const bool tells =
       !slice.first && !too_little && (!slice.probe->look || decide::tells(selection, core::seconds(duration)));
-  if (tells && !slice.choice->keys.empty()) options_.store->add(slice.choice->keys[slice.probe->rival], sample);
+  // The next run begins with an offset again.
+  const bool usual = slice.form != decide::Form::box;
+  if (tells && usual && !slice.choice->keys.empty())
+    options_.store->add(slice.choice->keys[slice.probe->rival], sample);
   if (!open || !selection.winner) return;
   // With another variant it may be worth another part.
   if (!believed && launch.choices[slice.member] == slice.choice && launch.ways.front().shape)

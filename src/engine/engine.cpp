@@ -257,8 +257,12 @@ void Engine::build() {
 }
 
 void Engine::build_next(Lock& lock) {
-  const auto [kernel, member, form, prepared, way] = std::move(to_build_.front());
-  to_build_.pop_front();
+  // What makes parts faster comes after all that somebody may wait for.
+  const auto needed = [](const ToBuild& one) { return one.form != "box"; };
+  auto next = std::find_if(to_build_.begin(), to_build_.end(), needed);
+  if (next == to_build_.end()) next = to_build_.begin();
+  const auto [kernel, member, form, prepared, way] = std::move(*next);
+  to_build_.erase(next);
   if (prepared) return run_preparation(lock, prepared, way);
   if (no_more_builds_) {
     if (!form.empty()) kernel->built[member].rare(form).state = RareForm::State::failed;
@@ -277,7 +281,7 @@ void Engine::build_next(Lock& lock) {
   if (const auto& failure = form.empty() ? built.failure : built.rare(form).failure)
     core::log(core::LogLevel::info, fmt::format("kernel '{}' does not build on {}: {}", kernel->source().name,
                                                 devices_[member]->info().id, failure->what));
-  ++generation_;
+  if (form != "box") ++generation_;  // which form computes a part is no matter of plans
   if (form.empty())
     kernel->built[member] = std::move(built);
   else

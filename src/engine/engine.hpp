@@ -35,7 +35,8 @@ struct Options {
   Bytes memory_limit = 0;                 // of a device's own memory; 0: all that it has
   Bytes locked_limit = Bytes{256} << 20;  // of page-locked memory per device, for copies of ordinary memory
   Bytes least_by_ring = Bytes{1} << 20;   // of those copies: what is less is as quick by the driver's own way
-  int queues = 3;  // of a device with memory of its own: one copies in, one computes, one copies out
+  int queues = 3;      // of a device with memory of its own: one copies in, one computes, one copies out
+  bool exact = false;  // no form of a kernel is chosen by time: compilers may treat the last bits otherwise in another
 };
 
 class Engine {

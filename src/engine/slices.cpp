@@ -180,13 +180,16 @@ std::optional<decide::Form> Engine::form_of(const Slice& slice, const core::NdRa
   return decide::form_of_part(way.shape->forms[slice.member], slice.probe.has_value());
 }
 
+// Probes are too short, and of chosen parts, to be compared with launches.
 void Engine::note_form(const Slice& slice) {
+  if (!slice.form || slice.first || slice.windowed || slice.probe) return;
   auto times = slice.events.back()->times();
-  if (!slice.form || slice.first || slice.windowed || !times) return;
+  if (!times) return;
   const Way& way = slice.launch->ways[slice.way];
   decide::Forms& forms = way.shape->forms[slice.member];
   decide::learn(forms, *slice.form, core::seconds(times->duration()), static_cast<double>(slice.box.volume()));
-  if (decide::suspects_offset(forms)) (void)begin_form(way.kernel, slice.member, "box");
+  if (slice.form == decide::Form::offset && !options_.exact && decide::suspects_offset(forms))
+    (void)begin_form(way.kernel, slice.member, "box");
 }
 
 // All that it needs is there or on its way.
@@ -442,15 +445,19 @@ void Engine::fail(Slice& slice, const Failure& failure) {
   }
   const std::string& id = members_[slice.member].device->info().id;
   launch.last_failure = Failure{failure.kind, fmt::format("{} on {}", failure.what, id), failure.log};
-  if (slice.choice && !slice.spoilt) decide::give_up(slice.choice->selection, slice.probe->rival);
+  // There is another form, which has run.
+  const bool its_form =
+      slice.form == decide::Form::box && failure.kind != FailureKind::lost && failure.kind != FailureKind::hang;
+  if (its_form) launch.ways[slice.way].kernel->built[slice.member].instead_of_offset.state = RareForm::State::failed;
+  if (slice.choice && !slice.spoilt && !its_form) decide::give_up(slice.choice->selection, slice.probe->rival);
   bool others = false;  // variants that may do better
   for (std::size_t r = 0; slice.choice && r < slice.choice->selection.rivals.size(); ++r) {
     const decide::Rival& rival = slice.choice->selection.rivals[r];
     others |= r != slice.probe->rival && rival.ready && !rival.out;
   }
   others &= failure.kind != FailureKind::lost && failure.kind != FailureKind::hang;
-  if (slice.spoilt || others)
-    ;  // not its device's fault, but that of another slice, or of a variant that is out now
+  if (slice.spoilt || others || its_form)
+    ;  // not its device's fault, but that of another slice, or of a variant or a form that is out now
   else if (failure.kind == FailureKind::allocation || failure.kind == FailureKind::unsupported)
     launch.excluded[slice.member] = true, launch.ways.front().shape->plan.reset();
   else

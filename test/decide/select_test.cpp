@@ -206,8 +206,9 @@ TEST(Select, WhoeverIsFarOffIsOutAtSight) {
   EXPECT_EQ(out.wasted, 0);
 }
 
-// A footprint for each of many units takes as long as the latest of them: several, where that is little of the launch.
-TEST(Select, ManyUnitsComputeSeveralFootprintsEach) {
+// A footprint for each of many units takes as long as the latest of them, and finds in no cache what its neighbours
+// have read: several, where that is little of the launch.
+TEST(Select, UnitsComputeSeveralFootprintsEach) {
   const auto length_in = [](int units, std::int64_t points) {
     Selection s = selection_of(Mode::fully, units, {rival(64), rival(64)});
     for (std::size_t r : {0, 1}) learn(s, Probe{r, 1024, false, false, points, true}, 300e-6);
@@ -216,7 +217,23 @@ TEST(Select, ManyUnitsComputeSeveralFootprintsEach) {
   EXPECT_EQ(length_in(16, 1 << 18), 1024);
   EXPECT_EQ(length_in(16, 4 * 400 * 1024), 4 * 1024);
   EXPECT_EQ(length_in(16, 1 << 24), 8 * 1024);
-  EXPECT_EQ(length_in(4, 1 << 24), 768);  // 200 us
+  EXPECT_EQ(length_in(4, 1 << 18), 768);  // 200 us
+  EXPECT_EQ(length_in(4, 1 << 24), 8 * 256);
+}
+
+// Who is slow on single footprints may be the best of those who share a cache: nobody is out for that at sight.
+TEST(Select, FewFootprintsDoNotPutOutWhoNeedsTheCache) {
+  for (const std::int64_t points : {std::int64_t{8192} * 64, std::int64_t{500} * 64}) {  // of the second, all is coarse
+    Selection s = selection_of(Mode::fully, 2, {rival(64), rival(64), rival(64)});
+    while (const auto probe = next_probe(s, points)) {
+      const double footprints = static_cast<double>(probe->points) / 64;
+      // The second takes 0.8 times as long as the first, but for the first footprint of each unit; the third is slow.
+      const double each[] = {100e-6, 80e-6, 300e-6}, cold[] = {0, 100e-6, 0};
+      learn(s, *probe, footprints / 2 * each[probe->rival] + cold[probe->rival]);
+    }
+    EXPECT_EQ(s.winner, points > 100'000 ? 1u : 0u) << points;
+    EXPECT_TRUE(s.rivals[2].samples.empty());
+  }
 }
 
 // On many cores, where one footprint for each of them is a good part of the launch, a look is as long as a probe.
@@ -441,17 +458,17 @@ TEST(Select, WhoFailsIsOut) {
 TEST(Select, WhatEarlierRunsFoundNeedsOneProbeThatAgrees) {
   const std::vector<std::optional<double>> costs = {3e-6, 1e-6, 2e-6};
   Selection s = selection_of(Mode::fully, 2, {rival(64), rival(64, false), rival(64)});
-  recall(s, costs, 1 << 20);  // of a second: probes of 200 us
+  recall(s, costs, 1 << 20);  // of a second: probes of eight footprints for each unit
   EXPECT_EQ(best_of(s), 1u);
-  const Probe check{1, 256, false, false, 1 << 20};
+  const Probe check{1, 1024, false, false, 1 << 20};
   EXPECT_EQ(*next_probe(s, 1 << 20), check);
   learn(s, check, 1.0);  // compiles
   EXPECT_EQ(*next_probe(s, 1 << 20), check);
   Selection otherwise = s;
-  learn(s, check, 256 * 1.2e-6);
+  learn(s, check, 1024 * 1.2e-6);
   EXPECT_EQ(s.winner, 1u);
   EXPECT_FALSE(next_probe(s, 1 << 20));
-  learn(otherwise, check, 256 * 1.3e-6);  // all compete, as if nothing were known
+  learn(otherwise, check, 1024 * 1.3e-6);  // all compete, as if nothing were known
   EXPECT_FALSE(otherwise.winner || otherwise.believed);
   EXPECT_EQ(*next_probe(otherwise, 1 << 20), (Probe{0, 1024, false, false, 1 << 20, true}));
 }

@@ -235,6 +235,9 @@ TEST(Step, WhoComparesVariantsMayComputeMeanwhile) {
   EXPECT_EQ(step(s), (std::vector<Action>{look, {0, 0, from_to(10, 50), "task of its device", 1, {}}}));
   s.members[0].probing = true, s.members[0].queued = {1}, s.remaining.remove(from_to(0, 10));
   EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(10, 50), "task of its device", 1, {}}}));
+  selection.between = 500;  // no more of that: nothing is compared yet, and it may be hundreds of times as slow
+  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(3000, 3040), "task of its device", 1, {}}}));
+  selection.between = 0;
   s.meanwhile = false;
   EXPECT_TRUE(step(s).empty());
   // When all were looked at, the best so far fills what would else be a gap; not where queues run at once.

@@ -48,5 +48,18 @@ TEST(Forms, WhereAnOffsetIsSlowPartsTakeTheBoxForm) {
   }
 }
 
+// Drivers compile a form when it is launched first, and may fail then: that is no fault of the only device.
+TEST(Forms, ABoxFormThatFailsIsLeft) {
+  Quieter quiet;
+  Bench bench(
+      "device cpu cpu\nrate 1e6\nfail launch 12\nfail launch 13\n", {},
+      {{"map", [](const WorkItem& item, const FakeArguments&) { return item.global_offset[0] > 0 ? 1.5 : 1.0; }}});
+  const auto kernel = bench.kernel("map");
+  for (int launch = 0; launch < 4; ++launch) run(bench, kernel, 1);
+  for (int launch = 0; launch < 5; ++launch) run(bench, kernel, 4);  // the twelfth part is the first in box form
+  EXPECT_EQ(kernel->built[0].instead_of_offset.state, RareForm::State::failed);
+  EXPECT_EQ(run(bench, kernel, 4), std::vector<double>({2, 3, 3, 3}));
+}
+
 }  // namespace
 }  // namespace heddle::engine

@@ -42,7 +42,8 @@ RuntimeState::RuntimeState(const Options& options)
       engine(devices_of(machine),
              {.analyse = [this](const auto& source, const auto& forms) { return compiler.analyse(source, forms); },
               .store = &store,
-              .memory_limit = settings.memory_limit}) {}
+              .memory_limit = settings.memory_limit,
+              .exact = settings.exactness == "exact"}) {}
 
 std::size_t AnyBuffer::size() const { return state ? state->memory()->size() : 0; }
 

@@ -50,7 +50,8 @@ Loom::Loom(const core::Settings& settings, const device::Choice& choice)
       engine(those_that_open(devices),
              {.analyse = [this](const auto& source, const auto& forms) { return compiler.analyse(source, forms); },
               .store = &measured(),
-              .memory_limit = settings.memory_limit}),
+              .memory_limit = settings.memory_limit,
+              .exact = settings.exactness == "exact"}),
       own_memory(primary().info().space != device::host_memory) {}
 
 Loom* loom() {
