@@ -157,20 +157,33 @@ Row summarise(std::string name, std::string device, std::string unit, std::vecto
   return row;
 }
 
-std::vector<Row> Context::interleave(const std::string& device, const std::vector<Case>& cases, int asked) const {
+std::vector<Row> Context::interleave(const std::string& device, const std::vector<Case>& cases, int asked,
+                                     const More& more) const {
   const int repetitions = options.repetitions > 0 ? std::min(options.repetitions, asked) : asked;
   std::vector<std::vector<double>> samples(cases.size());
-  for (int r = 0; r < repetitions; ++r) {
-    for (std::size_t i = 0; i < cases.size(); ++i) {
+  // Each begins in its turn, and every other round goes backwards: nobody always follows the same one.
+  const auto round = [&](int r, const std::vector<std::size_t>& of) {
+    for (std::size_t i = 0; i < of.size(); ++i) {
       if (stop_asked) throw Interrupted{};
-      // Each begins in its turn, and every other round goes backwards: nobody always follows the same one.
-      const std::size_t place = r % 2 == 0 ? i : cases.size() - 1 - i;
-      const std::size_t k = (place + static_cast<std::size_t>(r / 2)) % cases.size();
-      const int fewer = (cases[k].samples * repetitions + asked - 1) / asked;
-      const int wanted = cases[k].samples > 0 ? std::min(fewer, repetitions) : repetitions;
-      if ((r + 1) * wanted / repetitions == r * wanted / repetitions) continue;
+      const std::size_t place = r % 2 == 0 ? i : of.size() - 1 - i;
+      const std::size_t k = of[(place + static_cast<std::size_t>(r / 2)) % of.size()];
       samples[k].push_back(cases[k].once());
     }
+  };
+  int r = 0;
+  for (; r < repetitions; ++r) {
+    std::vector<std::size_t> due;
+    for (std::size_t k = 0; k < cases.size(); ++k) {
+      const int fewer = (cases[k].samples * repetitions + asked - 1) / asked;
+      const int wanted = cases[k].samples > 0 ? std::min(fewer, repetitions) : repetitions;
+      if ((r + 1) * wanted / repetitions != r * wanted / repetitions) due.push_back(k);
+    }
+    round(r, due);
+  }
+  while (more && options.repetitions == 0) {
+    const std::vector<std::size_t> again = more();
+    if (again.empty()) break;
+    round(r++, again);
   }
   std::vector<Row> rows;
   for (std::size_t k = 0; k < cases.size(); ++k)

@@ -37,6 +37,9 @@ struct Case {
   int samples = 0;  // where fewer than of the others are enough, spread over all rounds; 0: one in each round
 };
 
+// Which cases are to be run once more, their numbers; none: it is enough.
+using More = std::function<std::vector<std::size_t>()>;
+
 struct Options {
   bool quick = false;
   bool resume = false;
@@ -54,8 +57,10 @@ struct Context {
   const core::Settings& settings;
   const Options& options;
 
-  // Runs all cases in turn, again and again, rotating the order so that none always comes first; one row each.
-  std::vector<Row> interleave(const std::string& device, const std::vector<Case>& cases, int asked) const;
+  // Runs all cases in turn, again and again, rotating the order so that none always comes first; one row each. Then
+  // once more, as often as `more` names cases to be run again, unless the user has said how often.
+  std::vector<Row> interleave(const std::string& device, const std::vector<Case>& cases, int asked,
+                              const More& more = {}) const;
 };
 
 // A part of a suite that is measured in one go and kept as a whole: what an interrupted run loses at most.

@@ -412,7 +412,7 @@ struct Slice {
   std::string variant;                         // empty where the kernel has none
   std::array<std::int64_t, 3> begin, end;      // work-items
   std::chrono::nanoseconds started, finished;  // on the host's steady clock
-  bool repeat = false;                         // to compare variants: its result was there already
+  bool repeat = false;                         // to compare variants: its result was there already, or came once more
   bool first = false;                          // the first of its form: the driver may have compiled for it
 };
 struct Report {

@@ -15,10 +15,7 @@ bool on_cpu(const Selection& s) {
 
 }  // namespace
 
-bool crowded(const Selection& s) {
-  constexpr int many_units = 8;
-  return s.units >= many_units && on_cpu(s);
-}
+bool crowded(const Selection& s) { return s.units >= many_units && on_cpu(s); }
 
 bool same_parts(const Selection& s) { return s.mode != Mode::fully && !s.alike; }
 

@@ -283,8 +283,9 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
     std::erase(s.visitors, r);  // once more
     return;
   }
-  // A few footprints may take long without being more work than others.
-  const bool usual = !crowded(s) && s.waves > 1 && seconds < 2 * best_look(s) * static_cast<double>(points);
+  // A few footprints may take long without being more work than others, as nothing that they read is in the cache.
+  constexpr double much_work = 4;
+  const bool usual = !crowded(s) && s.waves > 1 && seconds < much_work * best_look(s) * static_cast<double>(points);
   if (probe.pilot && (seconds < s.shortest / 2 || usual)) {
     s.visitors.clear(), --s.regions, s.piloted = true;
     return;
@@ -338,6 +339,28 @@ void give_up(Selection& s, std::size_t r) {
   if (!s.looked && !s.winner && s.points > 0 && best_look(s) < std::numeric_limits<double>::infinity())
     settle_looks(s, s.points);
   if (!s.winner) decide_if_clear(s);
+}
+
+double share_compared(const Selection& s, std::int64_t points, std::uint64_t launch) {
+  const double all = guess_of(s.rivals[best_of(s)]).value_or(0) * static_cast<double>(points);
+  std::vector<std::pair<core::Box, double>> places;  // seconds for each, by whoever was fastest there
+  double seconds = 0;
+  for (const Rival& rival : s.rivals) {
+    seconds += rival.look ? std::min(best_look(s), *rival.look) * static_cast<double>(rival.reach) : 0;
+    for (std::size_t i = 0; i < rival.places.size(); ++i) {
+      const auto& [box, of] = rival.places[i];
+      if (of != launch || box.empty()) continue;
+      const double here = rival.samples[i] * static_cast<double>(box.volume());
+      const auto same = [&](const auto& place) { return place.first == box; };
+      const auto at = std::find_if(places.begin(), places.end(), same);
+      if (at == places.end())
+        places.emplace_back(box, here);
+      else
+        at->second = std::min(at->second, here);
+    }
+  }
+  for (const auto& [box, least] : places) seconds += least;
+  return all > 0 ? seconds / all : 1;
 }
 
 void begin_again(Selection& s) {

@@ -115,7 +115,9 @@ Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double s
 // What to run next; nothing where the winner is known. `points` are those of the launch, which has a number.
 std::optional<Probe> next_probe(const Selection& selection, std::int64_t points, std::uint64_t launch = 0);
 
-// Whether the device has many cores: then every part costs, as all wait for whoever is late, be it another's work.
+// Whether the device is a CPU of many cores: then every part costs, as all wait for whoever is late, be it another's
+// work.
+constexpr int many_units = 8;
 bool crowded(const Selection& selection);
 
 // Points that others should compute between two probes now: none where each rival has parts of its own.
@@ -148,6 +150,9 @@ void watch(Selection& selection, double seconds, std::int64_t points);
 
 // All compete again, as if nothing were known.
 void begin_again(Selection& selection);
+
+// Which part of a launch's work probes have done, by what they took.
+double share_compared(const Selection& selection, std::int64_t points, std::uint64_t launch);
 
 // The winner, or who won in earlier runs, or who is best so far.
 std::size_t best_of(const Selection& selection);

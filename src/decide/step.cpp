@@ -9,6 +9,9 @@ namespace heddle::decide {
 
 namespace {
 
+// Of a launch, as much as it costs to divide what is left: slices that wait for the slowest core, and code for an
+// offset that happens to be slower.
+constexpr double most_twice = 0.06;
 // Of a launch: where variants are looked at, and whatever is computed while they are compared lies beside it, so that
 // few pieces are left.
 constexpr double place_of_looks = 0.3;
@@ -275,12 +278,35 @@ std::int64_t task_of(const State& s, const Share& share, std::int64_t remaining)
   return std::min(most, static_cast<std::int64_t>(std::ceil(points)));
 }
 
+}  // namespace
+
+bool begins_anew(const State& s, const Member& member) {
+  const Selection* selection = member.selection;
+  if (!s.again || s.whole || s.settled || s.spread || s.meanwhile || s.in_flight > 0 || !selection ||
+      !selection->winner || selection->mode != Mode::hybrid || member.worker.tasks > 1 ||
+      s.space.begin != core::Index{})
+    return false;
+  const std::size_t winner = *selection->winner;
+  const bool covers = core::align(s.space, s.footprints[winner], s.space) == s.space;
+  const bool first = s.remaining.boxes().size() == 1 && s.remaining.boxes().front().begin == core::Index{};
+  if (!covers || first || s.remaining.empty() || !can(member, winner)) return false;
+  const double twice = share_compared(*selection, s.space.volume(), s.launch);
+  return twice > 0 && twice <= most_twice;
+}
+
+namespace {
+
 // Tasks to whoever has room, the emptiest queues first.
 std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
   std::vector<Action> out;
   State now = s;
   const bool begun = begun_by_several(s);
   const std::size_t sharing = shares.size();
+  if (sharing == 1 && !begun && begins_anew(s, s.members[shares.front().member])) {
+    const std::size_t m = shares.front().member;
+    return {{m, emptiest_queue(s.members[m]), s.space, "all of it, from the beginning", variant_of(s, s.members[m]),
+             std::nullopt, true}};
+  }
   // What belongs to nobody.
   for (const Member& member : s.members) {
     for (const core::Box& box : s.settled&& member.ready ? member.own.boxes() : std::vector<core::Box>{})

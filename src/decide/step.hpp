@@ -50,6 +50,7 @@ struct State {
   bool meanwhile = false;   // devices that compare variants compute other parts, too
   bool spread = false;      // all members take part, whether that pays or not
   bool uniform = true;      // a point takes as long as any other
+  bool again = false;       // whatever is computed twice does no harm, and all of it is in the host's memory
   bool settled = false;     // each member has a part of its own, as in launches before: there its data is
   std::vector<Member> members;
 };
@@ -62,9 +63,14 @@ struct Action {
   std::string_view reason;
   std::size_t variant = 0;
   std::optional<Probe> probe;
+  bool again = false;  // also points that were computed before
 
   bool operator==(const Action&) const = default;
 };
+
+// Whether a device should compute all of a launch of which probes have computed a little: in one piece from the
+// beginning it is the very launch that the program wrote.
+bool begins_anew(const State& state, const Member& member);
 
 std::vector<Action> step(const State& state);
 

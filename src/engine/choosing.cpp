@@ -63,7 +63,7 @@ void check_footprint(const Launch& launch, const Way& base, const Way& way) {
 namespace {
 
 // Whether a part can be computed once more, and nothing changes.
-bool repeatable(const Launch& launch) {
+bool is_repeatable(const Launch& launch) {
   for (const Way& way : launch.ways) {
     if (!way.kernel->facts() || !core::side_effects(*way.kernel->facts()).empty()) return false;
   }
@@ -112,7 +112,7 @@ decide::Mode mode_of(Launch& launch, bool on_host, bool alone) {
   if (16 * static_cast<double>(core::volume(together)) > static_cast<double>(launch.space.volume())) return Mode::fully;
   // The base, as the simplest, shows what the work is; others have branches and loops of their own for edges.
   if (!asked && core::uniform_work(*facts)) return Mode::fully;
-  if (asked != Mode::swap && repeatable(launch)) return Mode::hybrid;
+  if (asked != Mode::swap && launch.repeatable) return Mode::hybrid;
   const std::string why_not = why_not_apart(launch, together, on_host, alone);
   if (asked && !why_not.empty())
     launch.report.notes.push_back("variants compute parts of their own: " + why_not);
@@ -305,7 +305,10 @@ void Engine::choose(Launch& launch) {
   for (const Argument& argument : launch.request.arguments) {
     if (const auto* view = std::get_if<View>(&argument)) kind += fmt::format("{} ", view->size);
   }
-  if (!launch.mode) launch.mode = mode_of(launch, all_on_host_, members_.size() == 1);
+  if (!launch.mode) {
+    launch.repeatable = is_repeatable(launch);
+    launch.mode = mode_of(launch, all_on_host_, members_.size() == 1);
+  }
   const decide::Mode mode = *launch.mode;
   kind += name_of(mode);
   for (std::size_t m = 0; m < members_.size(); ++m) {

@@ -48,7 +48,7 @@ struct SliceReport {
   std::string variant;  // empty where the kernel has none
   core::Box box;
   Nanoseconds begin{0}, end{0};  // from queuing to the end, on the device's clock
-  bool repeat = false;           // to compare variants: its result was there already
+  bool repeat = false;           // to compare variants: its result was there already, or came once more
   bool first = false;            // in a form of the kernel that the driver may have compiled for it
 };
 struct Report {
@@ -138,6 +138,7 @@ struct Slice {
   std::optional<decide::Probe> probe;
   Choice* choice = nullptr;            // that the probe is for
   bool repeat = false;                 // its result is there already
+  bool anew = false;                   // it computes all that others have computed before
   std::shared_ptr<const Aside> apart;  // and that it computes is thrown away: the memories that it works on instead
   bool first = false;                  // in its form: the driver may compile
   std::optional<decide::Form> form;    // on a CPU, of a kernel that can be cut in two ways
@@ -216,6 +217,7 @@ class Launch {
   std::size_t initial = 0;                     // way to begin with
   std::vector<Choice*> choices;                // per member; null: nothing to choose
   std::optional<decide::Mode> mode;            // in which ways are compared; decided when it is first asked for
+  bool repeatable = false;                     // and whether a part can be computed once more, and nothing changes
   std::vector<std::shared_ptr<Aside>> asides;  // per member: of the part that it is comparing
   std::vector<Region> regions;                 // with choices of their own; none: one holds for all of it
   std::size_t divided_by = 0;                  // the member that computes them

@@ -71,6 +71,7 @@ bool Engine::divide(Launch& launch) {
   if (!may(member) || choice.probing > 0 || !choice.selection.winner) return false;
   if (choice.regions.empty() && !choice.settled) {
     const bool begun = !launch.remaining.covers(launch.space);
+    if (begun && decide::begins_anew(state, state.members[member])) return false;
     const int count = decide::count_of_regions(choice.selection, launch.remaining.volume(), begun);
     core::Footprint part;
     for (const Way& way : launch.ways) part = core::joint(part, way.part);

@@ -180,9 +180,13 @@ std::optional<decide::Form> Engine::form_of(const Slice& slice, const core::NdRa
   return decide::form_of_part(way.shape->forms[slice.member], slice.probe.has_value());
 }
 
-// Probes are too short, and of chosen parts, to be compared with launches.
+// Probes are too short, and of chosen parts, to be compared with launches; where points differ, nothing can be, and of
+// many cores parts take longer than launches whatever the form: all wait for the slowest.
 void Engine::note_form(const Slice& slice) {
   if (!slice.form || slice.first || slice.windowed || slice.probe) return;
+  const core::KernelFacts* facts = slice.launch->ways[slice.way].kernel->facts();
+  if (!facts || !core::uniform_work(*facts) || members_[slice.member].device->info().units >= decide::many_units)
+    return;
   auto times = slice.events.back()->times();
   if (!times) return;
   const Way& way = slice.launch->ways[slice.way];
@@ -388,6 +392,7 @@ void Engine::succeed(Slice& slice) {
   launch.began = std::min(begin, launch.began.value_or(begin));
   launch.timed_fairly &= !slice.first && (!slice.probe || !launch.divided_later);
   launch.report.windows += slice.windowed;
+  for (SliceReport& before : launch.report.slices) before.repeat |= slice.anew;
   launch.report.slices.push_back({member.device->info().id, launch.ways[slice.way].variant, slice.box, slice.begin, now,
                                   slice.repeat, slice.first});
   release(slice);

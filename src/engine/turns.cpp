@@ -59,6 +59,7 @@ decide::State Engine::state_of(const Launch& launch) const {
   out.meanwhile = launch.request.wishes.meanwhile;
   const core::KernelFacts* facts = launch.ways.front().kernel->facts();
   out.uniform = facts && core::uniform_work(*facts);
+  out.again = launch.repeatable && all_on_host_;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Member& member = members_[m];
     decide::Member& to = out.members.emplace_back();
@@ -240,8 +241,8 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   const int space = members_[action.member].device->info().space;
   auto slice = std::make_shared<Slice>();
   slice->launch = launch, slice->box = action.box, slice->member = action.member, slice->queue = action.queue;
-  slice->way = action.variant, slice->probe = action.probe;
-  const bool again = action.probe && action.probe->repeat;
+  slice->way = action.variant, slice->probe = action.probe, slice->anew = action.again;
+  const bool again = action.again || (action.probe && action.probe->repeat);
   std::shared_ptr<Aside>& aside = launch->asides[action.member];
   const bool swaps = action.probe && launch->mode == decide::Mode::swap;
   if (swaps && again) {
@@ -308,7 +309,7 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
                                                                                        : nullptr;
     decide::begin(slice->choice->selection, *action.probe, action.box, launch->number);
   }
-  if (!slice->repeat) launch->given[action.member] += action.box.volume();
+  launch->given[action.member] += before - launch->remaining.volume();
   launch->in_flight.push_back(slice);
   ++members_[action.member].lanes[action.queue].queued;
   if (core::TraceSink* sink = core::trace()) {

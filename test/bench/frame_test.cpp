@@ -75,6 +75,28 @@ TEST_F(Frame, FewerSamplesAreSpreadOverAllRounds) {
   EXPECT_EQ(rows[2].samples, 4);  // never more than there are rounds
 }
 
+TEST_F(Frame, WhatIsNotClearGoesOn) {
+  std::string order;
+  Context context{machine, settings, options};
+  const std::vector<Case> cases{{"a", "ms", [&] { return order += 'a', 1.0; }},
+                                {"b", "ms", [&] { return order += 'b', 2.0; }},
+                                {"c", "ms", [&] { return order += 'c', 3.0; }, 1}};
+  const auto more = [&] { return order.size() < 8 ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{}; };
+  const auto rows = context.interleave("d", cases, 2, more);
+  EXPECT_EQ(order,
+            "ab"
+            "cba"
+            "ca"
+            "ac");
+  EXPECT_EQ(rows[0].samples, 4);
+  EXPECT_EQ(rows[1].samples, 2);
+  EXPECT_EQ(rows[2].samples, 3);
+  order.clear();
+  options.repetitions = 2;  // as often as the user has said
+  context.interleave("d", cases, 2, more);
+  EXPECT_EQ(order.size(), 5u);
+}
+
 TEST_F(Frame, WhoWantsFewerRepetitionsGetsFewerOfAll) {
   std::string order;
   options.repetitions = 2;

@@ -285,6 +285,47 @@ TEST(Step, WhoComparesOnCopiesDoesNothingElse) {
   EXPECT_FALSE(step(s).empty());
 }
 
+// What probes have computed is computed once more, where that is little: the rest is one piece then, the launch itself.
+TEST(Step, WhatIsLeftBeginsAnewWhereLittleWasCompared) {
+  State s = state_of(100'000, 10, {member(0, 0)});
+  s.footprints = {{{10, 1, 1}, false}, {{10, 1, 1}, false}};
+  Rival rival{.footprint = s.footprints[0], .ready = true, .prepared = true, .look = 1e-6};
+  rival.samples = {1e-6}, rival.places = {{from_to(60'000, 61'000), 7}};
+  Selection selection = selection_of(Mode::hybrid, 1, {rival, rival});
+  selection.rivals = {rival, rival};
+  selection.rivals[0].samples = {2e-6};
+  selection.winner = 1, selection.looked = true;
+  s.members[0].selection = &selection, s.launch = 7, s.again = true;
+  s.remaining.remove(from_to(60'000, 61'000));
+  const std::vector<Action> anew = {{0, 0, s.space, "all of it, from the beginning", 1, {}, true}};
+  EXPECT_EQ(step(s), anew);
+  const auto goes_on = [&](const char* why) {
+    const auto actions = step(s);
+    ASSERT_FALSE(actions.empty()) << why;
+    EXPECT_FALSE(actions[0].again) << why;
+    EXPECT_FALSE(begins_anew(s, s.members[0])) << why;
+  };
+  State keep = s;
+  s.again = false, goes_on("something would change");
+  s = keep, s.in_flight = 1, goes_on("another part is on its way");
+  s = keep, s.meanwhile = true, goes_on("the program wants both at once");
+  s = keep, s.remaining = core::BoxSet(s.space), goes_on("nothing was compared in it");
+  s = keep, s.remaining.remove(from_to(61'000, 100'000)), goes_on("what is left is one piece from the beginning");
+  s = keep, s.space = from_to(0, 99'999), goes_on("the winner does not cover all of it");
+  s = keep, selection.mode = Mode::fully, goes_on("each has parts of its own");
+  selection.mode = Mode::hybrid;
+  // Few points may be most of the work.
+  for (const auto& [seconds, little] : {std::pair(5e-6, true), {6e-6, false}}) {
+    for (Rival& one : selection.rivals) {
+      one.samples = {1e-6, 1e-6, seconds};
+      one.places = {{from_to(60'000, 60'100), 7}, {from_to(20'000, 20'100), 7}, {from_to(0, 1000), 7}};
+    }
+    EXPECT_EQ(step(s) == anew, little);
+  }
+  for (Rival& one : selection.rivals) one.places.back().launch = 6;  // in another launch
+  EXPECT_EQ(step(s), anew);
+}
+
 TEST(Step, EveryPointIsGivenOnce) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
