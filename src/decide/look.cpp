@@ -96,6 +96,9 @@ bool tells(const Selection& s, double seconds) {
 
 namespace {
 
+// A look that takes longer than so many probes.
+constexpr double long_look = 5;
+
 double limit_of_looks(const Selection& s, std::int64_t points) {
   const bool in_short = too_short(s, best_look(s) * static_cast<double>(points));
   return in_short || same_parts(s) ? far_off_elsewhere : far_off;
@@ -124,7 +127,7 @@ bool is_far_off(const Selection& s, const Rival& rival, std::int64_t points) {
   if (!crowded(s) && !same_parts(s) && is_coarse(s, rival, rival.reach) && waves_of(s, points) > 1)
     limit = std::max(limit, far_off_elsewhere);
   // Where the least part takes long, looks are as long as what would be compared after them.
-  if (same_parts(s) && *rival.look * static_cast<double>(rival.reach) > long_part * s.shortest)
+  if (same_parts(s) && *rival.look * static_cast<double>(rival.reach) > long_look * s.shortest)
     limit = std::min(limit, far_off_when_long);
   if (same_parts(s) && crowded(s)) {
     // Looks lie side by side: where they are much of the launch, one place may have several times the work of another.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace heddle::decide {
 
@@ -20,16 +21,11 @@ double expected_of(const Selection& s) { return s.expected.value_or(guess_of(s.r
 
 // Who may win in a region: per rival, whether it competes there.
 std::vector<bool> contenders(const Selection& all) {
-  const Rival& best = all.rivals[*all.winner];
-  constexpr double unknown = 1e9;
-  std::vector<std::pair<double, std::size_t>> others;  // how many times as slow as the winner
+  std::vector<std::pair<double, std::size_t>> others;
   for (std::size_t r = 0; r < all.rivals.size(); ++r) {
-    const Rival& rival = all.rivals[r];
-    const bool sampled = cost_of(best) && cost_of(rival);
-    const auto mine = sampled ? cost_of(rival) : rival.look, least = sampled ? cost_of(best) : best.look;
-    const bool known = mine && least;
-    const double factor = known ? *mine / *least : unknown;
-    if (r != *all.winner && rival.ready && !rival.failed && (!known || factor <= hopeless_in_all))
+    const double factor = factor_of(all, r);
+    const bool known = !std::isinf(factor);
+    if (r != *all.winner && all.rivals[r].ready && !all.rivals[r].failed && (!known || factor <= hopeless_in_all))
       others.emplace_back(factor, r);
   }
   std::sort(others.begin(), others.end());

@@ -2,6 +2,7 @@
 #include "decide/select.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -47,13 +48,15 @@ bool is_round_costly(const Selection& s) {
 }
 
 // Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing, but for
-// many cores.
+// many cores, and where they are a good part of the launch, as single footprints are slower than many.
 std::size_t enough(const Selection& s, const Rival& rival) {
   if (same_parts(s) && !s.whole) return 2;
   const auto mine = cost_in(s, rival), best = cost_in(s, s.rivals[best_of(s)]);
   const bool near = mine && best && *mine <= close * *best;
   if (s.longer) return near ? 3 : 2;
-  if (crowded(s) && !s.whole) return near && !is_round_costly(s) ? 3 : 2;
+  const bool costly = !s.whole && is_round_costly(s);
+  if (crowded(s) && !s.whole) return near && !costly ? 3 : 2;
+  if (costly) return near ? 4 : 3;
   return near ? 9 : 5;
 }
 
@@ -341,10 +344,20 @@ void give_up(Selection& s, std::size_t r) {
   if (!s.winner) decide_if_clear(s);
 }
 
+double factor_of(const Selection& s, std::size_t r) {
+  const Rival &best = s.rivals[best_of(s)], &rival = s.rivals[r];
+  const bool sampled = cost_of(best) && cost_of(rival);
+  const auto mine = sampled ? cost_of(rival) : rival.look, least = sampled ? cost_of(best) : best.look;
+  return mine && least ? *mine / *least : std::numeric_limits<double>::infinity();
+}
+
 double share_compared(const Selection& s, std::int64_t points, std::uint64_t launch) {
-  const double all = guess_of(s.rivals[best_of(s)]).value_or(0) * static_cast<double>(points);
-  std::vector<std::pair<core::Box, double>> places;  // seconds for each, by whoever was fastest there
-  double seconds = 0;
+  const Rival& best = s.rivals[best_of(s)];
+  const double all = guess_of(best).value_or(0) * static_cast<double>(points);
+  // Seconds for each place, by whoever was fastest there; of those that the best has not seen, no more than for others.
+  std::vector<std::pair<core::Box, double>> places;
+  double most = 0, seconds = 0;
+  for (double sample : best.samples) most = std::max(most, sample);
   for (const Rival& rival : s.rivals) {
     seconds += rival.look ? std::min(best_look(s), *rival.look) * static_cast<double>(rival.reach) : 0;
     for (std::size_t i = 0; i < rival.places.size(); ++i) {
@@ -359,7 +372,7 @@ double share_compared(const Selection& s, std::int64_t points, std::uint64_t lau
         at->second = std::min(at->second, here);
     }
   }
-  for (const auto& [box, least] : places) seconds += least;
+  for (const auto& [box, least] : places) seconds += std::min(least, most * static_cast<double>(box.volume()));
   return all > 0 ? seconds / all : 1;
 }
 
@@ -398,11 +411,14 @@ void recall(Selection& s, const std::vector<std::optional<double>>& costs, std::
 
 namespace {
 
-// All but those who are not worth a launch.
+// All but those who are not worth a launch: of many cores each costs more than it could gain.
 void compare_launches(Selection& s) {
-  const double best = best_look(s);
+  const double hopeless = crowded(s) ? 2 : 8;
   std::vector<bool> out;
-  for (const Rival& rival : s.rivals) out.push_back(rival.failed || (rival.look && *rival.look > 8 * best));
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    const double factor = factor_of(s, r);
+    out.push_back(s.rivals[r].failed || (!std::isinf(factor) && factor > hopeless));
+  }
   begin_again(s);
   for (std::size_t r = 0; r < out.size(); ++r) s.rivals[r].out = out[r];
   s.looked = s.whole = s.misled = true;

@@ -151,6 +151,8 @@ void watch(Selection& selection, double seconds, std::int64_t points);
 // All compete again, as if nothing were known.
 void begin_again(Selection& selection);
 
+// How many times as long as the winner it took, where both were compared best; infinite where nothing is known.
+double factor_of(const Selection& selection, std::size_t rival);
 // Which part of a launch's work probes have done, by what they took.
 double share_compared(const Selection& selection, std::int64_t points, std::uint64_t launch);
 

@@ -290,8 +290,9 @@ bool begins_anew(const State& s, const Member& member) {
   const bool covers = core::align(s.space, s.footprints[winner], s.space) == s.space;
   const bool first = s.remaining.boxes().size() == 1 && s.remaining.boxes().front().begin == core::Index{};
   if (!covers || first || s.remaining.empty() || !can(member, winner)) return false;
-  const double twice = share_compared(*selection, s.space.volume(), s.launch);
-  return twice > 0 && twice <= most_twice;
+  // Few points may be most of the work; and what was done between probes is points, too.
+  const double of_points = 1 - static_cast<double>(s.remaining.volume()) / static_cast<double>(s.space.volume());
+  return of_points > 0 && std::max(of_points, share_compared(*selection, s.space.volume(), s.launch)) <= most_twice;
 }
 
 namespace {

@@ -279,7 +279,8 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
                                     [&](const Way& way) { return way.variant == request.wishes.initial; });
     launch.initial = asked == launch.ways.end() ? 0 : static_cast<std::size_t>(asked - launch.ways.begin());
   }
-  // Along an axis that leaves few pieces, if all footprints are thin there.
+  // Along an axis along which all footprints are thin, the slowest of those, so that rows stay long; or the least
+  // thick.
   launch.axis = base.shape->axis;
   const auto thickness = [&](int axis) {
     double most = 0;
@@ -289,8 +290,9 @@ void Engine::bind_pool(Launch& launch, const std::vector<std::vector<std::byte>>
     }
     return most;
   };
-  for (int axis = 0; axis < 3; ++axis) {
-    if (thickness(launch.axis) > 1.0 / 16 && thickness(axis) < thickness(launch.axis)) launch.axis = axis;
+  constexpr double thin = 1.0 / 16;
+  for (int axis = 2; axis >= 0; --axis) {
+    if (thickness(launch.axis) > thin && thickness(axis) < thickness(launch.axis)) launch.axis = axis;
   }
 }
 

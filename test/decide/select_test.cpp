@@ -423,8 +423,8 @@ TEST(Select, PartsThatMisleadAreNoLongerCompared) {
 }
 
 TEST(Select, OneLaunchOfManyCoresDoesNotShowThatPartsMislead) {
-  Selection s = selection_of(Mode::hybrid, 16, {rival(4), rival(4)});
-  s.rivals[0].samples = {1e-6}, s.rivals[1].samples = {3e-6};
+  Selection s = selection_of(Mode::hybrid, 16, {rival(4), rival(4), rival(4)});
+  s.rivals[0].samples = {1e-6}, s.rivals[1].samples = {1.9e-6}, s.rivals[2].samples = {2.1e-6};
   s.looked = true, s.winner = 0;
   watch(s, 2.1, 1'000'000);
   EXPECT_EQ(s.winner, 0u);
@@ -434,6 +434,8 @@ TEST(Select, OneLaunchOfManyCoresDoesNotShowThatPartsMislead) {
   watch(s, 2.1, 1'000'000);
   EXPECT_FALSE(s.winner);
   EXPECT_TRUE(next_probe(s, 1'000'000)->whole);
+  EXPECT_FALSE(s.rivals[1].out);
+  EXPECT_TRUE(s.rivals[2].out);  // its launch would cost more than it could gain
 }
 
 TEST(Select, SmallLaunchesAreComparedWhole) {

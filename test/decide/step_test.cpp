@@ -312,6 +312,7 @@ TEST(Step, WhatIsLeftBeginsAnewWhereLittleWasCompared) {
   s = keep, s.remaining = core::BoxSet(s.space), goes_on("nothing was compared in it");
   s = keep, s.remaining.remove(from_to(61'000, 100'000)), goes_on("what is left is one piece from the beginning");
   s = keep, s.space = from_to(0, 99'999), goes_on("the winner does not cover all of it");
+  s = keep, s.remaining.remove(from_to(0, 6000)), goes_on("too much was computed between");
   s = keep, selection.mode = Mode::fully, goes_on("each has parts of its own");
   selection.mode = Mode::hybrid;
   // Few points may be most of the work.
