@@ -131,7 +131,7 @@ int times_of(double ms_per_launch, double fill_ms = 100) {
   return ms_per_launch < 0.2 * fill_ms ? static_cast<int>(std::ceil(fill_ms / std::max(0.01, ms_per_launch))) : 1;
 }
 
-// Whether a launch is shorter than it should be, though its input is the largest, or of many cores has few groups: one
+// Whether a launch is shorter than inputs should make it, or of many cores has few groups: one
 // for each core, by each variant, are more of it than finding out may cost. Nobody can tell in it who is best, but a
 // program that repeats it can. The more cores, the longer is short: a part keeps all of them busy, and who waits for
 // the slowest of sixteen waits longer than for the slower of two.
@@ -216,13 +216,27 @@ Row over(Row row, double best, const std::string& name) {
   return row;
 }
 
-// The same of what was measured side by side, round by round: what disturbs a round disturbs both. The last rounds are
-// those in which both were measured.
-Row over(const std::vector<double>& mine, const std::vector<double>& best, const std::string& device,
+// A time, and when it was taken.
+struct Timed {
+  double ms;
+  Clock::time_point when;
+};
+
+std::vector<double> times_in(const std::vector<Timed>& samples) {
+  std::vector<double> out;
+  for (const Timed& one : samples) out.push_back(one.ms);
+  return out;
+}
+
+// The same of what was measured side by side, each against the nearest in time: what disturbs one disturbs both.
+Row over(const std::vector<Timed>& mine, const std::vector<Timed>& best, const std::string& device,
          const std::string& name) {
   std::vector<double> out;
-  for (std::size_t i = 1; i <= std::min(mine.size(), best.size()); ++i)
-    out.push_back(100 * (mine[mine.size() - i] / best[best.size() - i] - 1));
+  for (const Timed& one : mine) {
+    const auto apart = [&](const Timed& other) { return std::chrono::abs(other.when - one.when); };
+    const auto nearer = [&](const Timed& a, const Timed& b) { return apart(a) < apart(b); };
+    out.push_back(100 * (one.ms / std::min_element(best.begin(), best.end(), nearer)->ms - 1));
+  }
   return summarise(name, device, "%", out);
 }
 
@@ -296,10 +310,14 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
     cases.push_back({prefix + "settled", "ms",
                      [&there, settling, times] { return go_on(there, *settling, {.when = When::once}, times).first; }});
   }
-  std::vector<std::vector<double>> samples(cases.size());
-  for (std::size_t k = 0; k < cases.size(); ++k)
-    cases[k].once = [once = cases[k].once, &mine = samples[k]] { return mine.emplace_back(once()); };
-  const auto pure_of = [&](std::size_t v) { return core::median(samples[v]); };
+  std::vector<std::vector<Timed>> samples(cases.size());
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    cases[k].once = [once = cases[k].once, &mine = samples[k]] {
+      const double ms = once();
+      return mine.emplace_back(Timed{ms, Clock::now()}).ms;
+    };
+  }
+  const auto pure_of = [&](std::size_t v) { return core::median(times_in(samples[v])); };
   const auto oracle = [&] {
     std::size_t out = 0;
     for (std::size_t v = 1; v < variants.size(); ++v) out = pure_of(v) < pure_of(out) ? v : out;
@@ -324,6 +342,7 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
     }
     out.push_back(heddle);
     if (each != heddle) out.push_back(each);
+    if (settling) out.push_back(settled);
     return out;
   };
   std::vector<Row> rows = context.interleave(subject.device.id, cases, quick || many(subject) ? 5 : 7, more);
@@ -337,8 +356,9 @@ std::vector<Row> measure(Context& context, const Subject& subject, const There& 
   }
   rows.push_back(overhead(heddle, overhead_name));
   rows.push_back(overhead(each, each_name));
-  const auto [least_luck, most_luck] =
-      luck_of({samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(heddle)}, least);
+  std::vector<std::vector<double>> alone;
+  for (std::size_t v = 0; v < variants.size(); ++v) alone.push_back(times_in(samples[v]));
+  const auto [least_luck, most_luck] = luck_of(alone, least);
   rows.push_back({prefix + luck_name, subject.device.id, "%", (least_luck + most_luck) / 2, least_luck, most_luck, 2});
   const double share = 100.0 * right / static_cast<double>(std::max<std::size_t>(1, choices.size()));
   rows.push_back(

@@ -54,7 +54,7 @@ std::size_t enough(const Selection& s, const Rival& rival) {
   const auto mine = cost_in(s, rival), best = cost_in(s, s.rivals[best_of(s)]);
   const bool near = mine && best && *mine <= close * *best;
   if (s.longer) return near ? 3 : 2;
-  const bool costly = !s.whole && is_round_costly(s);
+  const bool costly = !s.whole && rival.wave == 0 && is_round_costly(s);
   if (crowded(s) && !s.whole) return near && !costly ? 3 : 2;
   if (costly) return near ? 4 : 3;
   return near ? 9 : 5;
@@ -346,20 +346,31 @@ void give_up(Selection& s, std::size_t r) {
 
 double factor_of(const Selection& s, std::size_t r) {
   const Rival &best = s.rivals[best_of(s)], &rival = s.rivals[r];
-  const bool sampled = cost_of(best) && cost_of(rival);
+  std::vector<double> factors;  // at the same places
+  for (std::size_t i = 0; i < best.places.size(); ++i) {
+    for (std::size_t j = 0; j < rival.places.size(); ++j) {
+      if (best.places[i] == rival.places[j] && !best.places[i].box.empty())
+        factors.push_back(rival.samples[j] / best.samples[i]);
+    }
+  }
+  if (!factors.empty()) return core::median(factors);
+  const bool both = cost_of(best) && cost_of(rival), seen = best.look && rival.look;
+  const bool sampled = both && (s.mode == Mode::fully || !seen);
   const auto mine = sampled ? cost_of(rival) : rival.look, least = sampled ? cost_of(best) : best.look;
   return mine && least ? *mine / *least : std::numeric_limits<double>::infinity();
 }
 
 double share_compared(const Selection& s, std::int64_t points, std::uint64_t launch) {
   const Rival& best = s.rivals[best_of(s)];
-  const double all = guess_of(best).value_or(0) * static_cast<double>(points);
+  if (best.samples.empty()) return 1;
   // Seconds for each place, by whoever was fastest there; of those that the best has not seen, no more than for others.
   std::vector<std::pair<core::Box, double>> places;
   double most = 0, seconds = 0;
   for (double sample : best.samples) most = std::max(most, sample);
+  std::int64_t seen = 0;
   for (const Rival& rival : s.rivals) {
     seconds += rival.look ? std::min(best_look(s), *rival.look) * static_cast<double>(rival.reach) : 0;
+    seen += rival.look ? rival.reach : 0;
     for (std::size_t i = 0; i < rival.places.size(); ++i) {
       const auto& [box, of] = rival.places[i];
       if (of != launch || box.empty()) continue;
@@ -372,8 +383,14 @@ double share_compared(const Selection& s, std::int64_t points, std::uint64_t lau
         at->second = std::min(at->second, here);
     }
   }
-  for (const auto& [box, least] : places) seconds += std::min(least, most * static_cast<double>(box.volume()));
-  return all > 0 ? seconds / all : 1;
+  for (const auto& [box, least] : places) {
+    seconds += std::min(least, most * static_cast<double>(box.volume()));
+    seen += box.volume();
+  }
+  // Of two places one may be most of the work: the rest takes what lies in the middle of these and the look.
+  std::vector<double> usual = best.samples;
+  if (best.look) usual.push_back(*best.look);
+  return seconds / (seconds + core::median(usual) * static_cast<double>(std::max<std::int64_t>(0, points - seen)));
 }
 
 void begin_again(Selection& s) {

@@ -282,9 +282,10 @@ std::int64_t task_of(const State& s, const Share& share, std::int64_t remaining)
 
 bool begins_anew(const State& s, const Member& member) {
   const Selection* selection = member.selection;
-  if (!s.again || s.whole || s.settled || s.spread || s.meanwhile || s.in_flight > 0 || !selection ||
-      !selection->winner || selection->mode != Mode::hybrid || member.worker.tasks > 1 ||
-      s.space.begin != core::Index{})
+  const auto probing = [](const Member& one) { return one.probing; };
+  if (!s.again || s.whole || s.settled || s.spread || s.meanwhile || !selection || !selection->winner ||
+      std::any_of(s.members.begin(), s.members.end(), probing) || selection->mode != Mode::hybrid ||
+      member.worker.tasks > 1 || s.space.begin != core::Index{})
     return false;
   const std::size_t winner = *selection->winner;
   const bool covers = core::align(s.space, s.footprints[winner], s.space) == s.space;
@@ -304,6 +305,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
   const bool begun = begun_by_several(s);
   const std::size_t sharing = shares.size();
   if (sharing == 1 && !begun && begins_anew(s, s.members[shares.front().member])) {
+    if (s.in_flight > 0) return {};  // what was computed between probes ends first
     const std::size_t m = shares.front().member;
     return {{m, emptiest_queue(s.members[m]), s.space, "all of it, from the beginning", variant_of(s, s.members[m]),
              std::nullopt, true}};
@@ -405,6 +407,7 @@ std::vector<Action> step(const State& s) {
   State rest = s;
   for (const Action& probe : out) {
     rest.remaining.remove(probe.box);
+    rest.members[probe.member].probing = true;
     ++rest.members[probe.member].queued[probe.queue];
   }
   for (Action& action : stream(rest, members)) out.push_back(std::move(action));

@@ -138,7 +138,6 @@ struct Slice {
   std::optional<decide::Probe> probe;
   Choice* choice = nullptr;            // that the probe is for
   bool repeat = false;                 // its result is there already
-  bool anew = false;                   // it computes all that others have computed before
   std::shared_ptr<const Aside> apart;  // and that it computes is thrown away: the memories that it works on instead
   bool first = false;                  // in its form: the driver may compile
   std::optional<decide::Form> form;    // on a CPU, of a kernel that can be cut in two ways

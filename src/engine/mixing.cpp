@@ -70,7 +70,7 @@ bool Engine::divide(Launch& launch) {
   Choice& choice = *launch.choices[member];
   if (!may(member) || choice.probing > 0 || !choice.selection.winner) return false;
   if (choice.regions.empty() && !choice.settled) {
-    const bool begun = !launch.remaining.covers(launch.space);
+    const bool begun = !launch.remaining.covers(launch.space) || launch.report.retries > 0;
     if (begun && decide::begins_anew(state, state.members[member])) return false;
     const int count = decide::count_of_regions(choice.selection, launch.remaining.volume(), begun);
     core::Footprint part;
@@ -98,7 +98,7 @@ bool Engine::divide(Launch& launch) {
 std::vector<decide::Action> Engine::next_in_regions(Launch& launch) {
   for (const Region& region : launch.regions) {
     decide::State state = state_of(launch);
-    state.space = region.box;
+    state.space = region.box, state.again = false;  // parts of others are not done anew
     state.remaining = launch.remaining.within(region.box);
     if (state.remaining.empty()) continue;
     state.in_flight = static_cast<int>(std::count_if(launch.in_flight.begin(), launch.in_flight.end(),

@@ -392,7 +392,6 @@ void Engine::succeed(Slice& slice) {
   launch.began = std::min(begin, launch.began.value_or(begin));
   launch.timed_fairly &= !slice.first && (!slice.probe || !launch.divided_later);
   launch.report.windows += slice.windowed;
-  for (SliceReport& before : launch.report.slices) before.repeat |= slice.anew;
   launch.report.slices.push_back({member.device->info().id, launch.ways[slice.way].variant, slice.box, slice.begin, now,
                                   slice.repeat, slice.first});
   release(slice);

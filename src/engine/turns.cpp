@@ -241,7 +241,7 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   const int space = members_[action.member].device->info().space;
   auto slice = std::make_shared<Slice>();
   slice->launch = launch, slice->box = action.box, slice->member = action.member, slice->queue = action.queue;
-  slice->way = action.variant, slice->probe = action.probe, slice->anew = action.again;
+  slice->way = action.variant, slice->probe = action.probe;
   const bool again = action.again || (action.probe && action.probe->repeat);
   std::shared_ptr<Aside>& aside = launch->asides[action.member];
   const bool swaps = action.probe && launch->mode == decide::Mode::swap;
@@ -310,6 +310,7 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
     decide::begin(slice->choice->selection, *action.probe, action.box, launch->number);
   }
   launch->given[action.member] += before - launch->remaining.volume();
+  for (SliceReport& done : launch->report.slices) done.repeat |= action.again;  // all of it comes once more
   launch->in_flight.push_back(slice);
   ++members_[action.member].lanes[action.queue].queued;
   if (core::TraceSink* sink = core::trace()) {

@@ -106,6 +106,67 @@ std::shared_ptr<Launch> submit_hybrid(Bench& bench, const std::shared_ptr<Pool>&
   return bench.engine->submit(request);
 }
 
+// Points of slices whose results were not computed once more, and whether these are all of the launch.
+std::int64_t points_kept(const Report& report, core::BoxSet& kept) {
+  std::int64_t points = 0;
+  for (const SliceReport& slice : report.slices) {
+    if (!slice.repeat) points += slice.box.volume(), kept.add(slice.box);
+  }
+  return points;
+}
+
+// Where little was compared, the winner computes all of the launch: also where that fails and is done again, and not
+// where pieces are left that it does not fit into, nor the region at the beginning alone.
+TEST(Variants, WhatBeginsAnewIsAllOfTheLaunch) {
+  Quieter quiet;
+  const std::string rates = "device cpu cpu\nunits 4\nrate 5e5\nrate map_pairs 4e5\n";
+  for (const auto& [world, points, anew, fails] :
+       {std::tuple(rates, 1 << 18, true, false), std::tuple(rates + "fail launch 12\n", 1 << 18, true, true),
+        std::tuple(rates, (1 << 19) + 16, false, false)}) {
+    Bench bench(world);
+    const auto pool = one_and_pairs(bench);
+    const auto in = bench.memory(points), out = bench.memory(points);
+    const auto launch = submit_hybrid(bench, pool, points, in, out);
+    ASSERT_TRUE(bench.engine->wait(launch));
+    bench.expect_mapped(out, 1);
+    const Report report = bench.engine->report(*launch);
+    core::BoxSet kept;
+    EXPECT_EQ(points_kept(report, kept), points);
+    EXPECT_TRUE(kept.covers(core::box_of(points)));
+    EXPECT_EQ(report.retries > 0, fails);
+    if (!fails) {
+      EXPECT_EQ(report.slices.back().box == core::box_of(points), anew);
+    }
+  }
+}
+
+// Two devices that compare for themselves never compute the same points at once.
+TEST(Variants, NobodyBeginsAnewWhileOthersCompare) {
+  Bench bench(
+      "device cpu.0 cpu\nunits 4\nrate 5e5\nrate map_pairs 4e5\nnoise 0.1 seed 3\n"
+      "device cpu.1 cpu\nunits 4\nrate 5e5\nrate map_pairs 4e5\nnoise 0.1 seed 4\n");
+  const auto pool = one_and_pairs(bench);
+  constexpr std::int32_t points = 1 << 18;
+  const auto in = bench.memory(points), out = bench.memory(points);
+  for (int l = 0; l < 100; ++l) {
+    Request request{.kernel = pool->variants[0].kernel, .pool = pool, .items = {points, 1, 1}};
+    request.arguments = {View{in, 0, in->size()}, View{out, 0, out->size()},
+                         std::get<device::Scalar>(device::scalar(points))};
+    request.wishes.mode = decide::Mode::hybrid, request.wishes.profiling = Profiling::always;
+    const auto launch = bench.engine->submit(request);
+    ASSERT_TRUE(bench.engine->wait(launch));
+    const Report report = bench.engine->report(*launch);
+    core::BoxSet kept;
+    EXPECT_EQ(points_kept(report, kept), points);
+    for (const SliceReport& a : report.slices) {
+      for (const SliceReport& b : report.slices) {
+        const bool at_once = a.device != b.device && a.begin < b.end && b.begin < a.end;
+        EXPECT_TRUE(!at_once || core::intersect(a.box, b.box).empty()) << l;
+      }
+    }
+  }
+}
+
 TEST(Variants, RegionsThatFavourDifferentOnesGetThem) {
   for (const char* device : {"device cpu cpu\nrate 5e6\n", "device gpu gpu\nrate 5e6\ncopy in 1e12 out 1e12\n"}) {
     for (const std::int32_t points : {1 << 15, 1 << 18}) {  // 16 ms, 130 ms
