@@ -362,19 +362,19 @@ double factor_of(const Selection& s, std::size_t r) {
 
 double share_compared(const Selection& s, std::int64_t points, std::uint64_t launch) {
   const Rival& best = s.rivals[best_of(s)];
-  if (best.samples.empty()) return 1;
-  // Seconds for each place, by whoever was fastest there; of those that the best has not seen, no more than for others.
-  std::vector<std::pair<core::Box, double>> places;
-  double most = 0, seconds = 0;
-  for (double sample : best.samples) most = std::max(most, sample);
+  if (best.samples.empty() && !best.look) return 1;
+  std::vector<std::pair<core::Box, double>> places;  // seconds that the best needs for each
+  double seconds = 0;
   std::int64_t seen = 0;
-  for (const Rival& rival : s.rivals) {
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    const Rival& rival = s.rivals[r];
+    const double factor = factor_of(s, r), slower = std::isinf(factor) ? 1 : std::max(1.0, factor);
     seconds += rival.look ? std::min(best_look(s), *rival.look) * static_cast<double>(rival.reach) : 0;
     seen += rival.look ? rival.reach : 0;
     for (std::size_t i = 0; i < rival.places.size(); ++i) {
       const auto& [box, of] = rival.places[i];
       if (of != launch || box.empty()) continue;
-      const double here = rival.samples[i] * static_cast<double>(box.volume());
+      const double here = rival.samples[i] / slower * static_cast<double>(box.volume());
       const auto same = [&](const auto& place) { return place.first == box; };
       const auto at = std::find_if(places.begin(), places.end(), same);
       if (at == places.end())
@@ -383,10 +383,7 @@ double share_compared(const Selection& s, std::int64_t points, std::uint64_t lau
         at->second = std::min(at->second, here);
     }
   }
-  for (const auto& [box, least] : places) {
-    seconds += std::min(least, most * static_cast<double>(box.volume()));
-    seen += box.volume();
-  }
+  for (const auto& [box, least] : places) seconds += least, seen += box.volume();
   // Of two places one may be most of the work: the rest takes what lies in the middle of these and the look.
   std::vector<double> usual = best.samples;
   if (best.look) usual.push_back(*best.look);
