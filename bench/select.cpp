@@ -131,10 +131,10 @@ int times_of(double ms_per_launch, double fill_ms = 100) {
   return ms_per_launch < 0.2 * fill_ms ? static_cast<int>(std::ceil(fill_ms / std::max(0.01, ms_per_launch))) : 1;
 }
 
-// Whether a launch is shorter than inputs should make it, or of many cores has few groups: one
-// for each core, by each variant, are more of it than finding out may cost. Nobody can tell in it who is best, but a
-// program that repeats it can. The more cores, the longer is short: a part keeps all of them busy, and who waits for
-// the slowest of sixteen waits longer than for the slower of two.
+// Whether a launch is shorter than inputs should make it, or of many cores has few groups: one for each core, by each
+// variant, are more of it than finding out may cost. Nobody can tell in it who is best, but a program that repeats it
+// can. The more cores, the longer is short: a part keeps all of them busy, and who waits for the slowest of sixteen
+// waits longer than for the slower of two.
 bool is_small(const There& there, const Subject& subject, double ms_per_launch) {
   const bool cpu = subject.device.kind == device::Kind::cpu;
   if (ms_per_launch < (cpu ? std::max(enough_ms(subject.device, 0), 10.0 * subject.device.units) : 20)) return true;
