@@ -64,6 +64,12 @@ std::size_t enough(const Selection& s, const Rival& rival) {
 constexpr double share_apart = 0.125;
 // Where parts tell nothing, only launches that take less than so many probes are given to somebody unseen.
 constexpr double long_launch = 100;
+// Whether what it takes for two regions shows that these are alike for others, too.
+bool can_tell_regions(const Selection& s, const Rival& rival) {
+  const auto differs = [](const Rival& one) { return runs(one) && !one.uniform; };
+  return !rival.uniform || std::none_of(s.rivals.begin(), s.rivals.end(), differs);
+}
+
 // Whether those who have computed parts of two regions took the same for both, all in all, and one of them is good:
 // then nobody need compute again what another has. The others will show it in parts of their own.
 bool regions_are_alike(const Selection& s) {
@@ -75,7 +81,7 @@ bool regions_are_alike(const Selection& s) {
   }
   bool good = false;
   for (const Rival& rival : s.rivals) {
-    if (!runs(rival) || rival.samples.size() < 2) continue;
+    if (!runs(rival) || rival.samples.size() < 2 || !can_tell_regions(s, rival)) continue;
     good |= rival.samples.front() <= worse * best;
     first += rival.samples.front(), second += rival.samples.back();
   }
@@ -124,7 +130,7 @@ bool is_doubtful(const Selection& s, std::size_t r) {
 
 // Whoever is nearly the best has taken the same in another region: those who are far off need not be seen there.
 void leave_out_doubtful(Selection& s, const Rival& rival) {
-  if (rival.samples.size() != 2 || surprises(rival.samples[1], rival.samples[0])) return;
+  if (rival.samples.size() != 2 || surprises(rival.samples[1], rival.samples[0]) || !can_tell_regions(s, rival)) return;
   std::vector<std::size_t> out;
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
     if (is_doubtful(s, r)) out.push_back(r);

@@ -18,6 +18,8 @@ struct Rival {
   // Points with which the device is full, if one footprint on each unit is not enough for that: with fewer, more of
   // them might take no longer.
   std::int64_t wave = 0;
+  // All of its points take the same, by its source: two parts of it say nothing of others, whose points may differ.
+  bool uniform = false;
   bool ready = false;     // the device has built it
   bool prepared = false;  // and has run it: a first run may compile, and says nothing
   bool out = false;       // another one is better

@@ -324,8 +324,10 @@ void Engine::choose(Launch& launch) {
       const Built& built = way.kernel->built[m];
       building |= built.state == Built::State::building;
       const bool can_cut = way.kernel->cut_by() != CutBy::box || built.box;
+      const core::KernelFacts* facts = way.kernel->facts();
       rivals.push_back({.footprint = way.part,
                         .wave = wave_of(members_[m].device->info(), way),
+                        .uniform = facts && core::uniform_work(*facts),
                         .ready = built.state == Built::State::ready && (!launch.undivided.empty() || can_cut) &&
                                  way.inputs != Way::Inputs::failed});
     }

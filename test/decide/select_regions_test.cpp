@@ -70,6 +70,25 @@ TEST(Select, WhereRegionsAreAlikeTheBetterSampleCounts) {
   EXPECT_FALSE(s.rivals[1].out);
 }
 
+// A variant that does the same for each point takes the same everywhere, where others find little to do, too.
+TEST(Select, WhoseOwnPointsAreAlikeSaysNothingOfOthers) {
+  for (const bool both : {false, true}) {
+    Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
+    s.rivals[0].uniform = true, s.rivals[1].uniform = both;
+    int regions = 0;
+    while (const auto probe = next_probe(s, 1 << 20)) {
+      Probe done = *probe;
+      if (probe->repeat) done.points = s.region.volume();
+      begin(s, *probe, core::box_of(done.points));
+      if (!probe->look) regions = std::max(regions, s.regions);
+      const double cost = probe->rival == 0 ? 1e-7 : both || regions < 2 ? 1.05e-7 : 0.2e-7;
+      learn(s, done, 5e-6 + static_cast<double>(done.points) * cost);
+    }
+    EXPECT_EQ(s.winner, both ? 0u : 1u);
+    EXPECT_EQ(s.alike, both);
+  }
+}
+
 TEST(Select, WhereRegionsDifferTwoAreEnough) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
   for (const double seconds : {30e-6, 2e-6, 31e-6, 5e-6, 300e-6, 310e-6, 5e-6, 620e-6, 600e-6}) {
