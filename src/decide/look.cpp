@@ -228,11 +228,15 @@ void settle_looks(Selection& s, std::int64_t points) {
 }
 
 std::optional<Probe> next_look(const Selection& s, std::int64_t points) {
-  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+  // Whoever was not seen yet, then longer or once more who was: beside the best of all that may be needless.
+  const std::size_t lead = lead_of(s);
+  for (std::size_t i = 0; i < 2 * s.rivals.size(); ++i) {
+    const bool unseen = i < s.rivals.size();
+    const std::size_t r = i % s.rivals.size();
     const Rival& rival = s.rivals[r];
+    if (unseen && (rival.look || (rival.glimpsed > 0 && r != lead))) continue;
     if (!to_be_looked_at(s, rival, points)) continue;
     // Whoever comes after the first begins with little of that: it may be a hundred times as slow.
-    const std::size_t lead = lead_of(s);
     const std::int64_t least = r == lead ? points / 1024 : std::min(s.rivals[lead].reach, points / 16) / 16;
     const std::int64_t reach =
         std::max({rival.reach, rival.first_reach, least, rival.look ? wider_reach(s, rival, points) : 0});
@@ -256,11 +260,18 @@ void learn_look(Selection& s, const Probe& probe, double seconds) {
     if (rival.wave == 0 && !lead && tells(s, seconds))
       full = static_cast<std::int64_t>(std::min(static_cast<double>(full), 1.2 * certain(s, probe.of) / cost));
     rival.reach = rounded(s, r, std::max(longer, full), true);
+    rival.glimpsed = points, rival.glimpse = seconds;
     return;
   }
   rival.reach = std::max(rival.reach, points);
   rival.look = std::min(cost, rival.look.value_or(cost));
   ++rival.looks;
+  for (std::size_t other = 0; other < s.rivals.size(); ++other) {
+    Rival& seen = s.rivals[other];
+    if (!runs(seen) || seen.look || seen.glimpsed == 0) continue;
+    if (!is_enough(s, {.rival = other, .points = seen.glimpsed, .of = probe.of}, seen.glimpse)) continue;
+    seen.look = seen.glimpse / static_cast<double>(seen.glimpsed), seen.reach = seen.glimpsed, ++seen.looks;
+  }
   settle_looks(s, probe.of);
 }
 

@@ -228,11 +228,12 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   };
   const auto probe = [&](std::size_t r) {
     const bool goes_on = same_parts(s) && !whole && !s.visitors.empty() && s.region_of == launch && !visited(r);
-    const bool beside = goes_on && s.heavy, repeat = goes_on && !s.heavy;
+    const bool beside = goes_on && (s.heavy || s.even), repeat = goes_on && !beside;
     // Data may be sorted: a region at the beginning can hold most of the work, and is compared on little of it.
     const bool pilot = s.mode == Mode::hybrid && same_parts(s) && !whole && !goes_on && !s.believed && !s.piloted &&
                        can_be_piloted(s, r);
-    const std::int64_t part = pilot || beside ? little_of_region(s, r) : rounded(s, r, s.length, false, s.waves);
+    const bool little = pilot || (beside && s.heavy);
+    const std::int64_t part = little ? little_of_region(s, r) : rounded(s, r, s.length, false, s.waves);
     return Probe{r, part, whole, repeat, points, false, pilot, beside};
   };
   if (s.believed) return probe(*s.believed);
@@ -258,7 +259,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   return probe(*next);
 }
 
-std::int64_t between_of(const Selection& s) { return s.alike || takes_long(s) ? 0 : s.between; }
+std::int64_t between_of(const Selection& s) { return s.alike || s.even || takes_long(s) ? 0 : s.between; }
 
 bool to_be_repeated(const Selection& s, const Probe& probe) {
   return same_parts(s) && !s.believed && !probe.look && !probe.whole;
@@ -269,7 +270,7 @@ void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t
   s.latest = {box, launch};
   if (!probe.repeat && !probe.beside) {
     s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
-    s.piloted = false, s.heavy = takes_long(s);
+    s.piloted = s.even = false, s.heavy = takes_long(s);
   }
   s.visitors.push_back(probe.rival);
 }
@@ -303,6 +304,9 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
   const bool least = s.mode == Mode::hybrid && begins && !can_be_piloted(s, r);  // there is no less of it
   s.heavy |= (probe.pilot || least) && seconds > long_part * s.shortest;
   const double cost = seconds / static_cast<double>(points);
+  // To compute it again costs a probe, and what is computed between to be rid of it in the device's cache.
+  const bool same = rival.look && cost <= worse * *rival.look && *rival.look <= worse * cost;
+  s.even |= begins && !probe.pilot && s.mode == Mode::hybrid && s.between > 0 && !rival.uniform && same;
   s.points = probe.of;
   if (s.believed) {
     if (r != *s.believed) return;
@@ -400,14 +404,14 @@ void begin_again(Selection& s) {
   s.together = {};
   for (Rival& rival : s.rivals) {
     rival.out = rival.failed;
-    rival.look.reset(), rival.looks = 0, rival.reach = 0, rival.disturbed = 0;
+    rival.look.reset(), rival.looks = 0, rival.reach = 0, rival.glimpsed = 0, rival.disturbed = 0;
     rival.samples.clear(), rival.places.clear();
     s.together = core::joint(s.together, rival.footprint);
   }
   s.winner.reset(), s.believed.reset(), s.expected.reset();
   s.surprises = 0, s.length = 0, s.waves = 1, s.doubted = false;
   s.looked = s.whole = s.misled;
-  s.visitors.clear(), s.regions = 0, s.alike = s.longer = s.piloted = s.heavy = false;
+  s.visitors.clear(), s.regions = 0, s.alike = s.even = s.longer = s.piloted = s.heavy = false;
   s.spent = 0, s.done = 0, s.since = 0, s.usual = 0;
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }

@@ -27,6 +27,9 @@ struct Rival {
   // At first sight, on a part that takes just long enough to be timed: seconds per point, the least of all looks; how
   // many there were; and the points of the part.
   std::optional<double> look;
+  // A first one that was too short to count, but may be enough when a better one was seen: its points and seconds.
+  std::int64_t glimpsed = 0;
+  double glimpse = 0;
   int looks = 0;
   std::int64_t reach = 0;
   std::int64_t first_reach = 0;  // of its first look, where more is known than nothing
@@ -83,6 +86,7 @@ struct Selection {
   int regions = 0;       // that were begun
   bool piloted = false;  // little of the next one took little
   bool heavy = false;    // little of this one, or the least part, took long: others compute what lies beside it
+  bool even = false;     // who began this one took the same for the look: so do others, for what lies at the region
   bool alike = false;    // they took the same: from now on each rival computes parts of its own
   bool longer = false;   // which are longer than those before
   // Points that others compute in the meantime: who computes a part again would else find it in the device's cache,
