@@ -128,6 +128,12 @@ bool is_doubtful(const Selection& s, std::size_t r) {
   return rival.samples.front() > far_off * best;
 }
 
+// What it took for one region, it takes for others.
+bool is_known_everywhere(const Selection& s, std::size_t r) {
+  const Rival& rival = s.rivals[r];
+  return same_parts(s) && !s.whole && runs(rival) && !rival.samples.empty() && !can_tell_regions(s, rival);
+}
+
 // Whoever is nearly the best has taken the same in another region: those who are far off need not be seen there.
 void leave_out_doubtful(Selection& s, const Rival& rival) {
   if (rival.samples.size() != 2 || surprises(rival.samples[1], rival.samples[0]) || !can_tell_regions(s, rival)) return;
@@ -252,7 +258,9 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
     if (!runs(s.rivals[r]) || s.rivals[r].samples.size() >= enough(s, s.rivals[r])) continue;
     // A region is finished before the next is begun.
     const auto goes_on = [&](std::size_t one) { return probe(one).repeat || probe(one).beside; };
-    const auto late = [&](std::size_t one) { return std::pair(is_doubtful(s, one), runs_of(one)); };
+    const auto late = [&](std::size_t one) {
+      return std::pair(is_doubtful(s, one) || is_known_everywhere(s, one), runs_of(one));
+    };
     if (next && goes_on(r) != goes_on(*next) ? goes_on(r) : !next || late(r) < late(*next)) next = r;
   }
   if (!next) return std::nullopt;
@@ -271,6 +279,11 @@ void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t
   if (!probe.repeat && !probe.beside) {
     s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
     s.piloted = s.even = false, s.heavy = takes_long(s);
+    for (std::size_t r = 0; !probe.pilot && !probe.whole && r < s.rivals.size(); ++r) {
+      if (r == probe.rival || !is_known_everywhere(s, r)) continue;
+      s.rivals[r].samples.push_back(s.rivals[r].samples.front()), s.rivals[r].places.emplace_back();
+      s.visitors.push_back(r);
+    }
   }
   s.visitors.push_back(probe.rival);
 }

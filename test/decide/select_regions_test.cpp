@@ -89,6 +89,46 @@ TEST(Select, WhoseOwnPointsAreAlikeSaysNothingOfOthers) {
   }
 }
 
+// Nor need it be seen in another region.
+TEST(Select, WhoseOwnPointsAreAlikeIsComparedOnce) {
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128), rival(128)});
+  s.rivals[1].uniform = true;
+  std::vector<int> compared(3);
+  while (const auto probe = next_probe(s, 1 << 20)) {
+    Probe done = *probe;
+    if (probe->repeat) done.points = s.region.volume();
+    begin(s, *probe, core::box_of(done.points));
+    compared[probe->rival] += !probe->look && !probe->pilot;
+    const double costs[] = {s.regions < 2 ? 1.2e-7 : 0.1e-7, 1e-7, s.regions < 2 ? 1.1e-7 : 0.2e-7};
+    learn(s, done, 5e-6 + static_cast<double>(done.points) * costs[probe->rival]);
+  }
+  EXPECT_EQ(compared, (std::vector<int>{2, 1, 2}));
+  EXPECT_EQ(s.rivals[1].samples, std::vector<double>(2, s.rivals[1].samples.front()));
+  EXPECT_EQ(s.winner, 0u);
+}
+
+// Who began a region took there what it took for its look: others compute what lies beside it, and nothing between.
+TEST(Select, WhereARegionIsLikeTheLooksNobodyComputesItAgain) {
+  for (const bool like : {false, true}) {
+    Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128), rival(128)});
+    s.between = 1 << 15;
+    int beside = 0, again = 0;
+    while (const auto probe = next_probe(s, 1 << 20)) {
+      Probe done = *probe;
+      if (probe->repeat) done.points = s.region.volume();
+      begin(s, *probe, core::box_of(done.points));
+      beside += probe->beside, again += probe->repeat;
+      EXPECT_TRUE(!probe->beside || probe->points == s.region.volume());
+      const double there = probe->look || like ? 1e-7 : s.regions < 2 ? 2e-7 : 1.5e-7;
+      learn(s, done, 1e-6 + static_cast<double>(done.points) * there * (1 + 0.02 * static_cast<double>(probe->rival)));
+      EXPECT_EQ(between_of(s) == 0, s.alike || s.even);
+    }
+    EXPECT_EQ(s.winner, 0u);
+    EXPECT_EQ(beside, like ? 2 : 0);  // then they are alike
+    EXPECT_EQ(again, like ? 0 : 4);
+  }
+}
+
 TEST(Select, WhereRegionsDifferTwoAreEnough) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
   for (const double seconds : {30e-6, 2e-6, 31e-6, 5e-6, 300e-6, 310e-6, 5e-6, 620e-6, 600e-6}) {
