@@ -128,10 +128,51 @@ bool is_doubtful(const Selection& s, std::size_t r) {
   return rival.samples.front() > far_off * best;
 }
 
-// What it took for one region, it takes for others.
+// Of a CPU, a look as long as what would be compared after it.
+bool is_look_a_sample(const Selection& s, std::size_t r) {
+  const Rival& rival = s.rivals[r];
+  return rival.wave == 0 && rival.look && *rival.look * static_cast<double>(rival.reach) >= s.shortest &&
+         2 * rival.reach >= rounded(s, r, s.length, false, s.waves);
+}
+
+// What it took for one region, or at first sight, it takes for others.
 bool is_known_everywhere(const Selection& s, std::size_t r) {
   const Rival& rival = s.rivals[r];
-  return same_parts(s) && !s.whole && runs(rival) && !rival.samples.empty() && !can_tell_regions(s, rival);
+  return same_parts(s) && !s.whole && runs(rival) && !can_tell_regions(s, rival) &&
+         (!rival.samples.empty() || is_look_a_sample(s, r));
+}
+
+// It counts as one of those who have computed the region, where it took so long per point.
+void excuse(Selection& s, std::size_t r, double cost) {
+  s.rivals[r].samples.push_back(cost), s.rivals[r].places.emplace_back();
+  s.visitors.push_back(r);
+}
+
+// Who began a region took there what it took for its look: so would others whose looks were good, and each of them
+// costs a probe in vain, and what is computed between to be rid of the region in the device's cache.
+void excuse_others(Selection& s, std::size_t first, double cost) {
+  const auto is_like = [](double a, double b) { return a <= worse * b && b <= worse * a; };
+  if (s.rivals[first].uniform || !is_look_a_sample(s, first) || !is_like(cost, *s.rivals[first].look)) return;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    const bool visited = std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
+    if (!visited && runs(s.rivals[r]) && is_look_a_sample(s, r) && *s.rivals[r].look <= far_off * best_look(s))
+      excuse(s, r, *s.rivals[r].look);
+  }
+}
+
+// Who begins a region: those who were good at first sight, in turn, as nobody else shows what others need not compute.
+std::size_t first_in_region(const Selection& s) {
+  std::vector<std::pair<double, std::size_t>> good;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    const Rival& rival = s.rivals[r];
+    if (runs(rival) && rival.wave == 0 && rival.look && *rival.look <= far_off * best_look(s) &&
+        can_tell_regions(s, rival))
+      good.emplace_back(*rival.look, r);
+  }
+  const auto turn = static_cast<std::size_t>(s.regions);
+  if (good.empty() || !same_parts(s) || s.whole) return turn % s.rivals.size();
+  std::sort(good.begin(), good.end());
+  return good[turn % good.size()].second;
 }
 
 // Whoever is nearly the best has taken the same in another region: those who are far off need not be seen there.
@@ -234,12 +275,11 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   };
   const auto probe = [&](std::size_t r) {
     const bool goes_on = same_parts(s) && !whole && !s.visitors.empty() && s.region_of == launch && !visited(r);
-    const bool beside = goes_on && (s.heavy || s.even), repeat = goes_on && !beside;
+    const bool beside = goes_on && s.heavy, repeat = goes_on && !beside;
     // Data may be sorted: a region at the beginning can hold most of the work, and is compared on little of it.
     const bool pilot = s.mode == Mode::hybrid && same_parts(s) && !whole && !goes_on && !s.believed && !s.piloted &&
                        can_be_piloted(s, r);
-    const bool little = pilot || (beside && s.heavy);
-    const std::int64_t part = little ? little_of_region(s, r) : rounded(s, r, s.length, false, s.waves);
+    const std::int64_t part = pilot || beside ? little_of_region(s, r) : rounded(s, r, s.length, false, s.waves);
     return Probe{r, part, whole, repeat, points, false, pilot, beside};
   };
   if (s.believed) return probe(*s.believed);
@@ -252,7 +292,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   std::optional<std::size_t> next;
   const auto runs_of = [&](std::size_t r) { return s.rivals[r].samples.size() + s.rivals[r].prepared; };
   const std::size_t count = s.rivals.size();
-  const std::size_t first = static_cast<std::size_t>(s.regions) % count;
+  const std::size_t first = first_in_region(s);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t r = (first + i) % count;
     if (!runs(s.rivals[r]) || s.rivals[r].samples.size() >= enough(s, s.rivals[r])) continue;
@@ -267,7 +307,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   return probe(*next);
 }
 
-std::int64_t between_of(const Selection& s) { return s.alike || s.even || takes_long(s) ? 0 : s.between; }
+std::int64_t between_of(const Selection& s) { return s.alike || takes_long(s) ? 0 : s.between; }
 
 bool to_be_repeated(const Selection& s, const Probe& probe) {
   return same_parts(s) && !s.believed && !probe.look && !probe.whole;
@@ -278,11 +318,11 @@ void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t
   s.latest = {box, launch};
   if (!probe.repeat && !probe.beside) {
     s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
-    s.piloted = s.even = false, s.heavy = takes_long(s);
+    s.piloted = false, s.heavy = takes_long(s);
     for (std::size_t r = 0; !probe.pilot && !probe.whole && r < s.rivals.size(); ++r) {
-      if (r == probe.rival || !is_known_everywhere(s, r)) continue;
-      s.rivals[r].samples.push_back(s.rivals[r].samples.front()), s.rivals[r].places.emplace_back();
-      s.visitors.push_back(r);
+      const Rival& rival = s.rivals[r];
+      if (r != probe.rival && is_known_everywhere(s, r))
+        excuse(s, r, rival.samples.empty() ? *rival.look : rival.samples.front());
     }
   }
   s.visitors.push_back(probe.rival);
@@ -317,9 +357,6 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
   const bool least = s.mode == Mode::hybrid && begins && !can_be_piloted(s, r);  // there is no less of it
   s.heavy |= (probe.pilot || least) && seconds > long_part * s.shortest;
   const double cost = seconds / static_cast<double>(points);
-  // To compute it again costs a probe, and what is computed between to be rid of it in the device's cache.
-  const bool same = rival.look && cost <= worse * *rival.look && *rival.look <= worse * cost;
-  s.even |= begins && !probe.pilot && s.mode == Mode::hybrid && s.between > 0 && !rival.uniform && same;
   s.points = probe.of;
   if (s.believed) {
     if (r != *s.believed) return;
@@ -335,6 +372,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
       return settle_looks(s, probe.of);
     }
     rival.samples.push_back(cost), rival.places.push_back(s.latest);
+    if (begins) excuse_others(s, r, cost);
     if (probe.whole) s.looked = s.whole = true;
     leave_out_doubtful(s, rival);
     return decide_if_clear(s);
@@ -424,7 +462,7 @@ void begin_again(Selection& s) {
   s.winner.reset(), s.believed.reset(), s.expected.reset();
   s.surprises = 0, s.length = 0, s.waves = 1, s.doubted = false;
   s.looked = s.whole = s.misled;
-  s.visitors.clear(), s.regions = 0, s.alike = s.even = s.longer = s.piloted = s.heavy = false;
+  s.visitors.clear(), s.regions = 0, s.alike = s.longer = s.piloted = s.heavy = false;
   s.spent = 0, s.done = 0, s.since = 0, s.usual = 0;
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
 }

@@ -86,7 +86,6 @@ struct Selection {
   int regions = 0;       // that were begun
   bool piloted = false;  // little of the next one took little
   bool heavy = false;    // little of this one, or the least part, took long: others compute what lies beside it
-  bool even = false;     // who began this one took the same for the look: so do others, for what lies at the region
   bool alike = false;    // they took the same: from now on each rival computes parts of its own
   bool longer = false;   // which are longer than those before
   // Points that others compute in the meantime: who computes a part again would else find it in the device's cache,

@@ -89,43 +89,53 @@ TEST(Select, WhoseOwnPointsAreAlikeSaysNothingOfOthers) {
   }
 }
 
-// Nor need it be seen in another region.
+// Nor need it be seen in another region, or in any if its look was as long as that.
 TEST(Select, WhoseOwnPointsAreAlikeIsComparedOnce) {
-  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128), rival(128)});
-  s.rivals[1].uniform = true;
-  std::vector<int> compared(3);
-  while (const auto probe = next_probe(s, 1 << 20)) {
-    Probe done = *probe;
-    if (probe->repeat) done.points = s.region.volume();
-    begin(s, *probe, core::box_of(done.points));
-    compared[probe->rival] += !probe->look && !probe->pilot;
-    const double costs[] = {s.regions < 2 ? 1.2e-7 : 0.1e-7, 1e-7, s.regions < 2 ? 1.1e-7 : 0.2e-7};
-    learn(s, done, 5e-6 + static_cast<double>(done.points) * costs[probe->rival]);
-  }
-  EXPECT_EQ(compared, (std::vector<int>{2, 1, 2}));
-  EXPECT_EQ(s.rivals[1].samples, std::vector<double>(2, s.rivals[1].samples.front()));
-  EXPECT_EQ(s.winner, 0u);
-}
-
-// Who began a region took there what it took for its look: others compute what lies beside it, and nothing between.
-TEST(Select, WhereARegionIsLikeTheLooksNobodyComputesItAgain) {
-  for (const bool like : {false, true}) {
+  for (const bool long_looks : {false, true}) {
     Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128), rival(128)});
-    s.between = 1 << 15;
-    int beside = 0, again = 0;
+    s.rivals[1].uniform = true;
+    std::vector<int> compared(3);
     while (const auto probe = next_probe(s, 1 << 20)) {
       Probe done = *probe;
       if (probe->repeat) done.points = s.region.volume();
+      if (probe->look && long_looks) done.points = 4096;
       begin(s, *probe, core::box_of(done.points));
-      beside += probe->beside, again += probe->repeat;
-      EXPECT_TRUE(!probe->beside || probe->points == s.region.volume());
-      const double there = probe->look || like ? 1e-7 : s.regions < 2 ? 2e-7 : 1.5e-7;
-      learn(s, done, 1e-6 + static_cast<double>(done.points) * there * (1 + 0.02 * static_cast<double>(probe->rival)));
-      EXPECT_EQ(between_of(s) == 0, s.alike || s.even);
+      compared[probe->rival] += !probe->look && !probe->pilot;
+      const double at_sight[] = {1.1e-7, 1e-7, 1.1e-7}, first[] = {1.3e-7, 1e-7, 1.25e-7}, then[] = {1e-8, 1e-7, 2e-8};
+      const double cost = (probe->look ? at_sight : s.regions < 2 ? first : then)[probe->rival];
+      learn(s, done, 5e-6 + static_cast<double>(done.points) * cost);
     }
+    EXPECT_EQ(compared, (std::vector<int>{2, long_looks ? 0 : 1, 2}));
+    EXPECT_EQ(s.rivals[1].samples, std::vector<double>(2, s.rivals[1].samples.front()));
     EXPECT_EQ(s.winner, 0u);
-    EXPECT_EQ(beside, like ? 2 : 0);  // then they are alike
-    EXPECT_EQ(again, like ? 0 : 4);
+  }
+}
+
+// Who began a region took there what it took for its look: so do others whose looks were good.
+TEST(Select, WhereARegionIsLikeTheLooksTheseCount) {
+  for (const Mode mode : {Mode::hybrid, Mode::swap}) {
+    for (const double there : {1.05, 1.2}) {  // times what looks take
+      Selection s = selection_of(mode, 1, {rival(128), rival(128), rival(128), rival(128)});
+      s.looked = true, s.points = 1 << 20, s.length = 2048;
+      const double looks[] = {1.25e-7, 1e-7, 1.05e-7, 1.5e-7};  // the last is not good
+      for (std::size_t r = 0; r < 4; ++r) s.rivals[r].look = looks[r], s.rivals[r].reach = 2048, s.rivals[r].looks = 1;
+      std::vector<std::size_t> compared;
+      for (int i = 0; i < 30 && !s.alike && !s.winner; ++i) {
+        Probe probe = *next_probe(s, 1 << 20);
+        if (probe.repeat) probe.points = s.region.volume();
+        begin(s, probe, core::box_of(probe.points));
+        if (!probe.pilot) compared.push_back(probe.rival);
+        learn(s, probe, static_cast<double>(probe.points) * looks[probe.rival] * there);
+      }
+      if (there < 1.1) {
+        EXPECT_EQ(compared, (std::vector<std::size_t>{1, 3, 2}));
+      } else {
+        EXPECT_EQ(compared.front(), 1u);
+        EXPECT_EQ(std::count(compared.begin(), compared.end(), 0u), 1);
+      }
+      EXPECT_TRUE(s.alike);
+      EXPECT_TRUE(s.rivals[3].out && !s.rivals[0].out);
+    }
   }
 }
 
@@ -255,6 +265,7 @@ TEST(Select, SwapComparesTheSamePartHoweverLongItTakes) {
 TEST(Select, SwapComparesAsHybridDoes) {
   std::mt19937_64 random(11);
   std::normal_distribution<double> noise(1, 0.1);
+  int all = 0;
   for (int round = 0; round < 200; ++round) {
     std::vector<double> costs;
     std::vector<Rival> rivals;
@@ -278,10 +289,14 @@ TEST(Select, SwapComparesAsHybridDoes) {
     }
     EXPECT_EQ(swap.winner, hybrid.winner);
     EXPECT_FALSE(next_probe(swap, 1 << 20, 5));
-    const auto compared =
-        std::count_if(hybrid.rivals.begin(), hybrid.rivals.end(), [](const Rival& r) { return !r.samples.empty(); });
-    EXPECT_GE(repeats, compared > 0 ? compared - 1 : 0);
+    const auto has_computed = [](const Rival& r) {
+      return std::any_of(r.places.begin(), r.places.end(), [](const auto& place) { return !place.box.empty(); });
+    };
+    const auto compared = std::count_if(hybrid.rivals.begin(), hybrid.rivals.end(), has_computed);
+    EXPECT_GE(repeats, compared > 0 && !hybrid.alike ? compared - 1 : 0);
+    all += repeats;
   }
+  EXPECT_GT(all, 200);
 }
 
 TEST(Select, WhatIsBelievedOrWholeIsNotRepeated) {
