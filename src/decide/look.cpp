@@ -41,6 +41,8 @@ namespace {
 
 // One probe of every rival takes about this share of a launch, if they are all alike.
 constexpr double share_of_probes = 0.02;
+// A round of probes is costly if it, or three of its longest, are a larger part of the launch than one in so many.
+constexpr double costly_round = 32;
 // Launches that take less than so many probes are not worth to be shared.
 constexpr double shortest_launch = 50;
 
@@ -73,6 +75,16 @@ bool too_short(const Selection& s, double all) {
   // Where little time passes before and after the work, shorter probes tell as much.
   const double probe = s.least > 0 ? std::clamp(8 * s.least, s.shortest / 8, s.shortest) : s.shortest;
   return all < shortest_launch * probe;
+}
+
+bool is_round_costly(const Selection& s, std::int64_t points) {
+  double all = 0, largest = 0;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    if (!runs(s.rivals[r])) continue;
+    const auto one = static_cast<double>(rounded(s, r, s.length, false, s.waves));
+    all += one, largest = std::max(largest, one);
+  }
+  return std::max(all, 3 * largest) * costly_round > static_cast<double>(points);
 }
 
 bool leave_too_little(double points_of_round, std::int64_t points) {
@@ -188,10 +200,10 @@ bool to_be_looked_at(const Selection& s, const Rival& rival, std::int64_t points
   return wider_reach(s, rival, points) > 0;
 }
 
-// Of many cores every part costs: looks that are what probes would be are the first of these. Not where rivals compare
-// the same parts, or whole launches.
+// Of many cores every part costs, and of few one that is a good part of the launch: looks that are what probes would be
+// are the first of these. Not where rivals compare the same parts, or whole launches.
 bool are_probes(const Selection& s, std::int64_t points) {
-  if (!crowded(s) || s.whole || same_parts(s)) return false;
+  if (s.whole || same_parts(s) || !(crowded(s) || (on_cpu(s) && is_round_costly(s, points)))) return false;
   double all = 0;
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
     if (!runs(s.rivals[r])) continue;

@@ -24,6 +24,9 @@ std::size_t lead_of(const Selection& s);
 // Of a launch that takes `all` seconds: whether it is too short to be shared by rivals. If it is not, points of a probe
 // and footprints for each unit in it, where its best takes so many seconds per point.
 bool too_short(const Selection& s, double all);
+// Whether a round of probes is a good part of a launch: then another one costs more than a choice among those who are
+// near each other.
+bool is_round_costly(const Selection& s, std::int64_t points);
 // Whether two rounds of probes would be more than half of a launch: then whole launches are compared.
 bool leave_too_little(double points_of_round, std::int64_t points);
 void set_length(Selection& s, double best, std::int64_t points);

@@ -13,9 +13,6 @@ namespace heddle::decide {
 
 namespace {
 
-// A round of probes is costly if it is a larger part of the launch than one in so many.
-constexpr double costly_round = 32;
-
 // Whether samples are: one of them is enough for all to be compared alike.
 bool are_coarse(const Selection& s) {
   return !s.whole && std::any_of(s.rivals.begin(), s.rivals.end(), [&](const Rival& rival) {
@@ -37,16 +34,6 @@ std::optional<double> cost_in(const Selection& s, const Rival& rival) {
   return cost_of(rival);
 }
 
-// Whether a round of probes is a good part of the launch: then another one costs more than a choice among those who
-// are near each other.
-bool is_round_costly(const Selection& s) {
-  double all = 0;
-  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
-    if (runs(s.rivals[r])) all += static_cast<double>(rounded(s, r, s.length, false, s.waves));
-  }
-  return all * costly_round > static_cast<double>(s.points);
-}
-
 // Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing, but for
 // many cores, and where they are a good part of the launch, as single footprints are slower than many.
 std::size_t enough(const Selection& s, const Rival& rival) {
@@ -54,9 +41,9 @@ std::size_t enough(const Selection& s, const Rival& rival) {
   const auto mine = cost_in(s, rival), best = cost_in(s, s.rivals[best_of(s)]);
   const bool near = mine && best && *mine <= close * *best;
   if (s.longer) return near ? 3 : 2;
-  const bool costly = !s.whole && rival.wave == 0 && is_round_costly(s);
-  if (crowded(s) && !s.whole) return near && !costly ? 3 : 2;
-  if (costly) return near ? 4 : 3;
+  const bool costly = !s.whole && rival.wave == 0 && is_round_costly(s, s.points);
+  if (costly) return 2;
+  if (crowded(s) && !s.whole) return near ? 3 : 2;
   return near ? 9 : 5;
 }
 
@@ -64,6 +51,7 @@ std::size_t enough(const Selection& s, const Rival& rival) {
 constexpr double share_apart = 0.125;
 // Where parts tell nothing, only launches that take less than so many probes are given to somebody unseen.
 constexpr double long_launch = 100;
+
 // Whether what it takes for two regions shows that these are alike for others, too.
 bool can_tell_regions(const Selection& s, const Rival& rival) {
   const auto differs = [](const Rival& one) { return runs(one) && !one.uniform; };
@@ -154,9 +142,10 @@ void excuse_others(Selection& s, std::size_t first, double cost) {
   const auto is_like = [](double a, double b) { return a <= worse * b && b <= worse * a; };
   if (s.rivals[first].uniform || !is_look_a_sample(s, first) || !is_like(cost, *s.rivals[first].look)) return;
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    const Rival& rival = s.rivals[r];
     const bool visited = std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
-    if (!visited && runs(s.rivals[r]) && is_look_a_sample(s, r) && *s.rivals[r].look <= far_off * best_look(s))
-      excuse(s, r, *s.rivals[r].look);
+    const bool open = !visited && runs(rival) && rival.samples.size() < enough(s, rival);
+    if (open && is_look_a_sample(s, r) && *rival.look <= far_off * best_look(s)) excuse(s, r, *rival.look);
   }
 }
 
@@ -275,7 +264,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   };
   const auto probe = [&](std::size_t r) {
     const bool goes_on = same_parts(s) && !whole && !s.visitors.empty() && s.region_of == launch && !visited(r);
-    const bool beside = goes_on && s.heavy, repeat = goes_on && !beside;
+    const bool beside = goes_on && s.heavy, repeat = goes_on && !s.heavy;
     // Data may be sorted: a region at the beginning can hold most of the work, and is compared on little of it.
     const bool pilot = s.mode == Mode::hybrid && same_parts(s) && !whole && !goes_on && !s.believed && !s.piloted &&
                        can_be_piloted(s, r);
@@ -321,7 +310,7 @@ void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t
     s.piloted = false, s.heavy = takes_long(s);
     for (std::size_t r = 0; !probe.pilot && !probe.whole && r < s.rivals.size(); ++r) {
       const Rival& rival = s.rivals[r];
-      if (r != probe.rival && is_known_everywhere(s, r))
+      if (r != probe.rival && is_known_everywhere(s, r) && rival.samples.size() < enough(s, rival))
         excuse(s, r, rival.samples.empty() ? *rival.look : rival.samples.front());
     }
   }

@@ -256,8 +256,9 @@ TEST(Select, FewFootprintsDoNotPutOutWhoNeedsTheCache) {
   }
 }
 
-// On many cores, where one footprint for each of them is a good part of the launch, a look is as long as a probe.
-TEST(Select, OnManyCoresLooksThatAreAsLongAsProbesCount) {
+// Where one footprint for each unit is a good part of the launch, a look is as long as a probe; on many cores, elsewhere,
+// too.
+TEST(Select, LooksThatAreAsLongAsProbesCount) {
   const auto probes = [](int units, std::int64_t waves, double other) {
     const Competition out = compete(selection_of(Mode::fully, units, {rival(64), rival(64)}), waves * units * 64,
                                     [&](std::size_t r) { return r == 0 ? 1e-6 : other; });
@@ -266,10 +267,14 @@ TEST(Select, OnManyCoresLooksThatAreAsLongAsProbesCount) {
   };
   EXPECT_EQ(probes(16, 40, 1.2e-6), 2 + 2);
   EXPECT_EQ(probes(16, 40, 1.03e-6), 2 + 2);       // a third of each would be a twentieth of the launch
-  EXPECT_EQ(probes(16, 80, 1.03e-6), 2 + 2 * 2);   // less than a 32nd
+  EXPECT_EQ(probes(16, 80, 1.03e-6), 2 + 2);       // three of them are more than a 32nd
+  EXPECT_EQ(probes(16, 100, 1.03e-6), 2 + 2 * 2);  // and here less
   EXPECT_EQ(probes(16, 1000, 1.2e-6), 2 + 2 * 2);  // probes are longer
   EXPECT_EQ(probes(16, 1000, 1.03e-6), 2 + 2 * 3);
-  EXPECT_EQ(probes(4, 40, 1.2e-6), 2 + 2 * 2);
+  EXPECT_EQ(probes(4, 40, 1.2e-6), 2 + 2);
+  EXPECT_EQ(probes(4, 40, 1.03e-6), 2 + 2);
+  EXPECT_EQ(probes(4, 100, 1.2e-6), 2 + 2 * 2);
+  EXPECT_EQ(probes(4, 100, 1.03e-6), 2 + 2 * 9);
 }
 
 // But one that was longer than a probe is cheaper per point than those, and where two rounds of probes are more than
