@@ -301,6 +301,17 @@ void Engine::choose(Launch& launch) {
   const Wishes& wishes = launch.request.wishes;
   if (launch.ways.size() < 2 || wishes.profiling == Profiling::never) return;
   if (!launch.tried.empty() && !launch.settled) return;  // while parts are tried, nobody finds out anything else
+  // Times of windows say nothing of kernels; and each probe in another memory would be joined by itself.
+  const auto is_joined = [&](std::size_t m) {
+    return !launch.joins.empty() && members_[m].device->info().space != device::host_memory;
+  };
+  bool open = false;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    Choice*& choice = launch.choices[m];
+    if (launch.windowed[m] || (is_joined(m) && choice && !choice->known())) choice = nullptr;
+    open |= !choice && !launch.windowed[m];
+  }
+  if (!open) return;
   std::string kind;
   for (const Way& way : launch.ways) kind += way.variant + " ";
   for (std::int64_t extent : launch.request.items) kind += fmt::format("{} ", extent);
@@ -314,10 +325,8 @@ void Engine::choose(Launch& launch) {
   const decide::Mode mode = *launch.mode;
   kind += name_of(mode);
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    // Times of windows say nothing of kernels; and each probe in another memory would be joined by itself.
-    const bool joined = !launch.joins.empty() && members_[m].device->info().space != device::host_memory;
-    if (launch.windowed[m] || (joined && launch.choices[m] && !launch.choices[m]->known())) launch.choices[m] = nullptr;
     if (launch.choices[m] || launch.windowed[m]) continue;
+    const bool joined = is_joined(m);
     std::vector<decide::Rival> rivals;
     bool building = false;
     for (const Way& way : launch.ways) {

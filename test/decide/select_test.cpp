@@ -256,8 +256,8 @@ TEST(Select, FewFootprintsDoNotPutOutWhoNeedsTheCache) {
   }
 }
 
-// Where one footprint for each unit is a good part of the launch, a look is as long as a probe; on many cores, elsewhere,
-// too.
+// Where one footprint for each unit is a good part of the launch, a look is as long as a probe; on many cores,
+// elsewhere, too.
 TEST(Select, LooksThatAreAsLongAsProbesCount) {
   const auto probes = [](int units, std::int64_t waves, double other) {
     const Competition out = compete(selection_of(Mode::fully, units, {rival(64), rival(64)}), waves * units * 64,
