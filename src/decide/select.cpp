@@ -34,10 +34,25 @@ std::optional<double> cost_in(const Selection& s, const Rival& rival) {
   return cost_of(rival);
 }
 
+// Of parts of its own, which are at the same places for all, two that differ may be two halves of the launch, or
+// something disturbed one: unless even the lesser shows that it is not the best, all have a third.
+bool want_third(const Selection& s) {
+  if (!s.alike) return false;
+  const auto lesser = [](const Rival& rival) { return std::min(rival.samples[0], rival.samples[1]); };
+  const auto has_two = [](const Rival& rival) { return runs(rival) && rival.samples.size() >= 2; };
+  double best = std::numeric_limits<double>::infinity();
+  for (const Rival& rival : s.rivals) best = has_two(rival) ? std::min(best, lesser(rival)) : best;
+  return std::any_of(s.rivals.begin(), s.rivals.end(), [&](const Rival& rival) {
+    return has_two(rival) && lesser(rival) <= worse * best &&
+           std::max(rival.samples[0], rival.samples[1]) > pleasing * lesser(rival);
+  });
+}
+
 // Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing, but for
 // many cores, and where they are a good part of the launch, as single footprints are slower than many.
 std::size_t enough(const Selection& s, const Rival& rival) {
   if (same_parts(s) && !s.whole) return 2;
+  if (want_third(s)) return 3;
   const auto mine = cost_in(s, rival), best = cost_in(s, s.rivals[best_of(s)]);
   const bool near = mine && best && *mine <= close * *best;
   if (s.longer) return near ? 3 : 2;
@@ -130,22 +145,25 @@ bool is_known_everywhere(const Selection& s, std::size_t r) {
          (!rival.samples.empty() || is_look_a_sample(s, r));
 }
 
-// It counts as one of those who have computed the region, where it took so long per point.
-void excuse(Selection& s, std::size_t r, double cost) {
-  s.rivals[r].samples.push_back(cost), s.rivals[r].places.emplace_back();
-  s.visitors.push_back(r);
-}
-
-// Who began a region took there what it took for its look: so would others whose looks were good, and each of them
-// costs a probe in vain, and what is computed between to be rid of the region in the device's cache.
+// A region is begun, and took its first rival so long. Others who need not compute it count as if they had: who takes
+// the same everywhere; and where the first is good and took what it took for its look, whoever's look was as good. Each
+// of them would cost a probe in vain, and what is computed between to be rid of the region in the device's cache.
 void excuse_others(Selection& s, std::size_t first, double cost) {
   const auto is_like = [](double a, double b) { return a <= worse * b && b <= worse * a; };
-  if (s.rivals[first].uniform || !is_look_a_sample(s, first) || !is_like(cost, *s.rivals[first].look)) return;
+  const auto is_good = [&](std::size_t r) {
+    return is_look_a_sample(s, r) && *s.rivals[r].look <= far_off * best_look(s);
+  };
+  const bool as_at_sight =
+      can_tell_regions(s, s.rivals[first]) && is_good(first) && is_like(cost, *s.rivals[first].look);
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
-    const Rival& rival = s.rivals[r];
-    const bool visited = std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
-    const bool open = !visited && runs(rival) && rival.samples.size() < enough(s, rival);
-    if (open && is_look_a_sample(s, r) && *rival.look <= far_off * best_look(s)) excuse(s, r, *rival.look);
+    Rival& rival = s.rivals[r];
+    if (std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end()) continue;
+    if (r == first || !runs(rival) || rival.samples.size() >= enough(s, rival)) continue;
+    const bool known = is_known_everywhere(s, r);
+    if (!known && !(as_at_sight && is_good(r))) continue;
+    rival.samples.push_back(known && !rival.samples.empty() ? rival.samples.front() : *rival.look);
+    rival.places.emplace_back();
+    s.visitors.push_back(r);
   }
 }
 
@@ -180,6 +198,8 @@ void decide_if_clear(Selection& s) {
   const std::size_t samples = s.rivals[lead_of(s)].samples.size();
   const auto alike = [&](const Rival& rival) { return !runs(rival) || rival.samples.size() == samples; };
   if (same_parts(s) && !s.whole && !std::all_of(s.rivals.begin(), s.rivals.end(), alike)) return;
+  const auto has_three = [](const Rival& rival) { return !runs(rival) || rival.samples.size() >= 3; };
+  if (want_third(s) && !std::all_of(s.rivals.begin(), s.rivals.end(), has_three)) return;
   const std::size_t best = best_of(s);
   const auto cost = cost_in(s, s.rivals[best]);
   if (!cost) return;
@@ -189,6 +209,7 @@ void decide_if_clear(Selection& s) {
     const auto mine = cost_in(s, rival);
     const bool doubtful = (same_parts(s) && !s.whole) || are_coarse(s);
     const double at_once = doubtful || s.longer ? far_off_elsewhere : far_off;
+    if (rival.samples.size() == 1 && is_known_everywhere(s, r)) continue;  // to hear it again costs nothing
     const double limit = rival.samples.size() >= 5 ? close : rival.samples.size() >= 2 ? worse : at_once;
     if (r != best && mine && *mine > limit * *cost) rival.out = true;
   }
@@ -299,7 +320,11 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
 std::int64_t between_of(const Selection& s) { return s.alike || takes_long(s) ? 0 : s.between; }
 
 bool to_be_repeated(const Selection& s, const Probe& probe) {
-  return same_parts(s) && !s.believed && !probe.look && !probe.whole;
+  if (!same_parts(s) || s.believed || probe.look || probe.whole) return false;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    if (r != probe.rival && runs(s.rivals[r]) && !is_known_everywhere(s, r)) return true;
+  }
+  return false;
 }
 
 void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t launch) {
@@ -308,11 +333,6 @@ void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t
   if (!probe.repeat && !probe.beside) {
     s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
     s.piloted = false, s.heavy = takes_long(s);
-    for (std::size_t r = 0; !probe.pilot && !probe.whole && r < s.rivals.size(); ++r) {
-      const Rival& rival = s.rivals[r];
-      if (r != probe.rival && is_known_everywhere(s, r) && rival.samples.size() < enough(s, rival))
-        excuse(s, r, rival.samples.empty() ? *rival.look : rival.samples.front());
-    }
   }
   s.visitors.push_back(probe.rival);
 }

@@ -18,7 +18,7 @@ struct Rival {
   // Points with which the device is full, if one footprint on each unit is not enough for that: with fewer, more of
   // them might take no longer.
   std::int64_t wave = 0;
-  // All of its points take the same, by its source: two parts of it say nothing of others, whose points may differ.
+  // All of its points take the same, by its source: it takes that everywhere, which says nothing of others.
   bool uniform = false;
   bool ready = false;     // the device has built it
   bool prepared = false;  // and has run it: a first run may compile, and says nothing
@@ -27,14 +27,14 @@ struct Rival {
   // At first sight, on a part that takes just long enough to be timed: seconds per point, the least of all looks; how
   // many there were; and the points of the part.
   std::optional<double> look;
-  // A first one that was too short to count, but may be enough when a better one was seen: its points and seconds.
-  std::int64_t glimpsed = 0;
-  double glimpse = 0;
   int looks = 0;
   std::int64_t reach = 0;
   std::int64_t first_reach = 0;  // of its first look, where more is known than nothing
-  int disturbed = 0;             // probes that something else disturbed
-  std::vector<double> samples;   // seconds per point, one per probe
+  // A first one that was too short to count, but may be enough when a better one was seen: its points and seconds.
+  std::int64_t glimpsed = 0;
+  double glimpse = 0;
+  int disturbed = 0;            // probes that something else disturbed
+  std::vector<double> samples;  // seconds per point, one per probe
   // Where each of them was taken.
   struct Place {
     core::Box box;

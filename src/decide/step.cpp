@@ -175,10 +175,13 @@ std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
       // In a region of a launch, whose winner must only agree, at the beginning: the rest is one piece then. But for
       // the first one, where data that are sorted have most of their work.
       const bool agrees = selection.believed && s.space.begin != core::Index{};
+      // The n-th parts of all lie side by side, too: of two places apart, each may suit another.
+      static constexpr double places_of_own[] = {1, 0.2, 0.6, 0, 0.8};
       const double place =
-          probe->look ? place_of_looks
-          : agrees    ? 0
-                      : places[static_cast<std::size_t>(selection.regions - probe->beside) % std::size(places)];
+          probe->look       ? place_of_looks
+          : agrees          ? 0
+          : selection.alike ? places_of_own[selection.rivals[probe->rival].samples.size() % std::size(places_of_own)]
+                            : places[static_cast<std::size_t>(selection.regions - probe->beside) % std::size(places)];
       // In multiples of what all are made of, if that is not too large, so that nothing is left that only some can
       // take.
       const bool in_common = (differ && !probe->look) || core::volume(together) <= probe->points / selection.units;

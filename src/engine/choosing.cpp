@@ -121,6 +121,15 @@ decide::Mode mode_of(Launch& launch, bool on_host, bool alone) {
   return why_not.empty() ? Mode::swap : Mode::fully;
 }
 
+// Whether all of its groups do the same, and find what they read where the launch says, so that it takes as long
+// everywhere.
+bool takes_the_same_everywhere(const core::KernelFacts& facts) {
+  const auto is_anywhere = [](const core::AccessFacts& one) {
+    return !one.index || one.address.data || one.address.local_data || one.address.atomic;
+  };
+  return core::uniform_work(facts) && std::none_of(facts.accesses.begin(), facts.accesses.end(), is_anywhere);
+}
+
 // A GPU's units have many groups at once; how many depends on the kernel. With as many work-items as in the largest
 // group that it takes, a unit is about half full, and most kernels run nearly as fast as they can.
 std::int64_t wave_of(const device::Info& info, const Way& way) {
@@ -311,7 +320,7 @@ void Engine::choose(Launch& launch) {
     if (launch.windowed[m] || (is_joined(m) && choice && !choice->known())) choice = nullptr;
     open |= !choice && !launch.windowed[m];
   }
-  if (!open) return;
+  if (!open && launch.mode) return;
   std::string kind;
   for (const Way& way : launch.ways) kind += way.variant + " ";
   for (std::int64_t extent : launch.request.items) kind += fmt::format("{} ", extent);
@@ -336,7 +345,7 @@ void Engine::choose(Launch& launch) {
       const core::KernelFacts* facts = way.kernel->facts();
       rivals.push_back({.footprint = way.part,
                         .wave = wave_of(members_[m].device->info(), way),
-                        .uniform = facts && core::uniform_work(*facts),
+                        .uniform = facts && takes_the_same_everywhere(*facts),
                         .ready = built.state == Built::State::ready && (!launch.undivided.empty() || can_cut) &&
                                  way.inputs != Way::Inputs::failed});
     }

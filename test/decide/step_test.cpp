@@ -260,6 +260,28 @@ TEST(Step, WhoComparesVariantsMayComputeMeanwhile) {
   EXPECT_EQ(step(s).size(), 1u);
 }
 
+// Where each has parts of its own the n-th of all lie side by side, as a launch may have two halves.
+TEST(Step, PartsOfARoundLieSideBySide) {
+  State s = state_of(100'000, 10, {member(0, 0)});
+  s.footprints.push_back({{10, 1, 1}, false});
+  const Rival rival{.footprint = {{10, 1, 1}, false}, .ready = true, .prepared = true};
+  Selection selection = selection_of(Mode::hybrid, 1, {rival, rival});
+  for (Rival& one : selection.rivals) one.look = 1e-6;
+  selection.looked = selection.alike = selection.longer = true, selection.length = 1000, selection.points = 100'000;
+  selection.regions = 2;
+  s.members[0].selection = &selection;
+  std::vector<std::int64_t> begins;
+  for (int i = 0; i < 4; ++i) {
+    const Action action = step(s).at(0);
+    ASSERT_TRUE(action.probe);
+    begins.push_back(action.box.begin[0]);
+    begin(selection, *action.probe, action.box);
+    learn(selection, *action.probe, 1e-3);
+    s.remaining.remove(action.box);
+  }
+  EXPECT_EQ(begins, (std::vector<std::int64_t>{99'000, 98'000, 20'000, 19'000}));
+}
+
 // What a part changes is copied before, so nothing else may be on its way; where launches are compared, nothing is.
 TEST(Step, WhoComparesOnCopiesDoesNothingElse) {
   State s = state_of(100'000, 10, {member(0, 0)});
