@@ -180,13 +180,14 @@ std::optional<decide::Form> Engine::form_of(const Slice& slice, const core::NdRa
   return decide::form_of_part(way.shape->forms[slice.member], slice.probe.has_value());
 }
 
-// Probes are too short, and of chosen parts, to be compared with launches; where points differ, nothing can be, and of
-// many cores parts take longer than launches whatever the form: all wait for the slowest.
+// Probes are too short, and of chosen parts, to be compared with launches, as are small parts where points differ; and
+// of many cores parts take longer than launches whatever the form: all wait for the slowest.
 void Engine::note_form(const Slice& slice) {
   if (!slice.form || slice.first || slice.windowed || slice.probe) return;
   const core::KernelFacts* facts = slice.launch->ways[slice.way].kernel->facts();
-  if (!facts || !core::uniform_work(*facts) || members_[slice.member].device->info().units >= decide::many_units)
-    return;
+  constexpr std::int64_t much = 8;  // one in so many points, at least
+  const bool tells = facts && (core::uniform_work(*facts) || much * slice.box.volume() >= slice.launch->space.volume());
+  if (!tells || members_[slice.member].device->info().units >= decide::many_units) return;
   auto times = slice.events.back()->times();
   if (!times) return;
   const Way& way = slice.launch->ways[slice.way];
