@@ -249,7 +249,8 @@ std::optional<Probe> next_look(const Selection& s, std::int64_t points) {
     if (unseen && (rival.look || (rival.glimpsed > 0 && r != lead))) continue;
     if (!to_be_looked_at(s, rival, points)) continue;
     // Whoever comes after the first begins with little of that: it may be a hundred times as slow.
-    const std::int64_t least = r == lead ? points / 1024 : std::min(s.rivals[lead].reach, points / 16) / 16;
+    const std::int64_t least =
+        r == lead ? points / (rival.prepared ? 1024 : 16384) : std::min(s.rivals[lead].reach, points / 16) / 16;
     const std::int64_t reach =
         std::max({rival.reach, rival.first_reach, least, rival.look ? wider_reach(s, rival, points) : 0});
     return Probe{r, rounded(s, r, reach, true), false, false, points, true};

@@ -343,8 +343,8 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
   Rival& rival = s.rivals[r];
   if (s.winner || points == 0) return;
   if (!rival.prepared) {
-    rival.prepared = true;
-    std::erase(s.visitors, r);  // once more
+    rival.prepared = !probe.look;  // the next look may be in another form
+    std::erase(s.visitors, r);     // once more
     return;
   }
   // What is the rival's own work, and not done in vain, may well be repeated.
@@ -383,6 +383,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
     rival.samples.push_back(cost), rival.places.push_back(s.latest);
     if (begins) excuse_others(s, r, cost);
     if (probe.whole) s.looked = s.whole = true;
+    if (!s.looked) settle_looks(s, probe.of);  // those of a larger launch, of which this one needs no more
     leave_out_doubtful(s, rival);
     return decide_if_clear(s);
   }

@@ -24,11 +24,13 @@ TEST(Select, ALookIsJustLongEnoughToBeTimed) {
   EXPECT_EQ(*next_probe(s, 100'000), look(0, 128));
   learn(s, look(0, 128), 1.0);  // compiles
   EXPECT_EQ(*next_probe(s, 100'000), look(0, 128));
+  s.rivals[0].prepared = true;   // the engine says so of each that ends
   learn(s, look(0, 128), 5e-6);  // five times as many would take 25 us
   EXPECT_EQ(*next_probe(s, 100'000), look(0, 640));
   learn(s, look(0, 640), 20e-6);
   EXPECT_EQ(*next_probe(s, 100'000), look(1, 512));  // in whole footprints on all units
   learn(s, look(1, 512), 1.0);
+  s.rivals[1].prepared = true;
   learn(s, look(1, 512), 3.125e-6);
   EXPECT_EQ(*next_probe(s, 100'000), look(1, 4096));
   EXPECT_FALSE(s.looked);
@@ -36,6 +38,18 @@ TEST(Select, ALookIsJustLongEnoughToBeTimed) {
   EXPECT_EQ(*next_probe(s, 100'000), look(0, 640));  // once more, as that costs little: it may have begun late
   learn(s, look(0, 640), 15e-6);
   EXPECT_EQ(s.winner, 1u);
+}
+
+// What compiles tells nothing, and the first variant may be a hundred times as slow as the best.
+TEST(Select, WhatIsNotCompiledYetIsRunOnLittle) {
+  Selection s = selection_of(Mode::fully, 1, {rival(64, false), rival(64)});
+  for (int form = 0; form < 2; ++form) {  // from zero, and with an offset
+    const Probe first = *next_probe(s, 1 << 24);
+    EXPECT_EQ(first, (Probe{0, 1024, false, false, 1 << 24, true}));
+    learn(s, first, 1.0);
+  }
+  s.rivals[0].prepared = true;
+  EXPECT_EQ(next_probe(s, 1 << 24)->points, 1 << 14);
 }
 
 // Whoever comes after the first is seen on a sixteenth of its part; one that is hopeless there, on nothing more.
@@ -567,6 +581,21 @@ TEST(Select, NoiseRarelyMisleads) {
     right += costs[out.winner] <= 1.03 * *std::min_element(costs.begin(), costs.end());
   }
   EXPECT_GE(right, 950);
+}
+
+// A look that is to be repeated in a large launch is enough in a small one.
+TEST(Select, LooksEndInASmallerLaunch) {
+  Selection s = selection_of(Mode::fully, 1, {rival(4), rival(4)});
+  for (Rival& one : s.rivals) one.look = 1e-6, one.looks = 1, one.reach = 40;
+  s.rivals[1].look = 1.5e-6, s.points = 100'000;
+  EXPECT_TRUE(next_probe(s, 100'000)->look);
+  EXPECT_FALSE(next_probe(s, 400)->look);
+  for (int i = 0; i < 20 && !s.winner; ++i) {
+    const Probe probe = *next_probe(s, 400);
+    begin(s, probe, core::box_of(probe.points));
+    learn(s, probe, static_cast<double>(probe.points) * *s.rivals[probe.rival].look);
+  }
+  EXPECT_EQ(s.winner, 0u);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST(Variants, WhatBeginsAnewIsAllOfTheLaunch) {
   Quieter quiet;
   const std::string rates = "device cpu cpu\nunits 4\nrate 5e5\nrate map_pairs 4e5\n";
   for (const auto& [world, points, anew, fails] :
-       {std::tuple(rates, 1 << 18, true, false), std::tuple(rates + "fail launch 12\n", 1 << 18, true, true),
+       {std::tuple(rates, 1 << 18, true, false), std::tuple(rates + "fail launch 11\n", 1 << 18, true, true),
         std::tuple(rates, (1 << 19) + 16, false, false)}) {
     Bench bench(world);
     const auto pool = one_and_pairs(bench);
