@@ -43,6 +43,8 @@ namespace {
 constexpr double share_of_probes = 0.02;
 // A round of probes is costly if it, or three of its longest, are a larger part of the launch than one in so many.
 constexpr double costly_round = 32;
+// The first look is one in so many points, at least.
+constexpr std::int64_t first_look = 1024;
 // Launches that take less than so many probes are not worth to be shared.
 constexpr double shortest_launch = 50;
 
@@ -176,6 +178,9 @@ bool is_enough(const Selection& s, const Probe& probe, double seconds) {
   const Rival& rival = s.rivals[probe.rival];
   if (16 * probe.points >= probe.of) return true;
   if (!tells(s, seconds)) return false;
+  // Less than it would have begun with, had it been compiled.
+  if (rival.wave == 0 && probe.rival == lead_of(s) && probe.points < probe.of / first_look && seconds < s.shortest)
+    return false;
   // Where parts differ, one row may be most of a small one.
   const double limit = rival.wave > 0  ? limit_of_looks(s, probe.of)
                        : same_parts(s) ? 2 * far_off_on_less
@@ -248,9 +253,10 @@ std::optional<Probe> next_look(const Selection& s, std::int64_t points) {
     const Rival& rival = s.rivals[r];
     if (unseen && (rival.look || (rival.glimpsed > 0 && r != lead))) continue;
     if (!to_be_looked_at(s, rival, points)) continue;
-    // Whoever comes after the first begins with little of that: it may be a hundred times as slow.
-    const std::int64_t least =
-        r == lead ? points / (rival.prepared ? 1024 : 16384) : std::min(s.rivals[lead].reach, points / 16) / 16;
+    // Each may be a hundred times as slow as the best: the first begins with little, and with less where it may have to
+    // be compiled, as that tells nothing; whoever comes after it with little of that.
+    const std::int64_t first = points / (rival.prepared ? first_look : 16 * first_look);
+    const std::int64_t least = r == lead ? first : std::min(s.rivals[lead].reach, points / 16) / 16;
     const std::int64_t reach =
         std::max({rival.reach, rival.first_reach, least, rival.look ? wider_reach(s, rival, points) : 0});
     return Probe{r, rounded(s, r, reach, true), false, false, points, true};
@@ -268,7 +274,7 @@ void learn_look(Selection& s, const Probe& probe, double seconds) {
     const double factor = std::clamp(wanted / std::max(seconds, 1e-9), 1.2, 8.0);
     const auto longer = static_cast<std::int64_t>(std::ceil(static_cast<double>(points) * factor));
     const bool lead = r == lead_of(s);
-    std::int64_t full = rival.wave > 0 || lead ? rival.wave : s.rivals[lead_of(s)].reach;
+    std::int64_t full = rival.wave > 0 ? rival.wave : lead ? probe.of / first_look : s.rivals[lead_of(s)].reach;
     // No more than shows that it is slow, if it is.
     if (rival.wave == 0 && !lead && tells(s, seconds))
       full = static_cast<std::int64_t>(std::min(static_cast<double>(full), 1.2 * certain(s, probe.of) / cost));

@@ -380,10 +380,13 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
       rival.look = cost, rival.reach = points;
       return settle_looks(s, probe.of);
     }
+    if (!s.looked && !probe.whole) {  // of a larger launch, of which this one needs no more looks
+      settle_looks(s, probe.of);
+      if (s.looked) return;
+    }
     rival.samples.push_back(cost), rival.places.push_back(s.latest);
     if (begins) excuse_others(s, r, cost);
     if (probe.whole) s.looked = s.whole = true;
-    if (!s.looked) settle_looks(s, probe.of);  // those of a larger launch, of which this one needs no more
     leave_out_doubtful(s, rival);
     return decide_if_clear(s);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace heddle::decide {
@@ -281,13 +282,33 @@ std::int64_t task_of(const State& s, const Share& share, std::int64_t remaining)
   return std::min(most, static_cast<std::int64_t>(std::ceil(points)));
 }
 
+// Whether scraps that its footprint does not fit into cost more, as others must compute them, than all that was
+// computed.
+bool leaves_costly_scraps(const State& s, const Member& member, std::size_t winner) {
+  core::BoxSet left = s.remaining;
+  const auto drain = [&](std::size_t v) {
+    const std::int64_t before = left.volume();
+    while (left.take(s.footprints[v], s.space, s.space.volume(), s.axis)) {
+    }
+    return static_cast<double>(before - left.volume());
+  };
+  drain(winner);
+  double more = 0;  // points of the winner
+  for (std::size_t v : by_cost(s, member, left.volume())) {
+    if (left.empty() || v == winner || !can(member, v)) continue;
+    const double points = drain(v), factor = factor_of(*member.selection, v);
+    more += points > 0 && std::isfinite(factor) ? (factor - 1) * points : 0;
+  }
+  return more > static_cast<double>(s.space.volume() - s.remaining.volume());
+}
+
 }  // namespace
 
 bool begins_anew(const State& s, const Member& member) {
   const Selection* selection = member.selection;
   const auto probing = [](const Member& one) { return one.probing; };
   if (!s.again || s.whole || s.settled || s.spread || s.meanwhile || !selection || !selection->winner ||
-      std::any_of(s.members.begin(), s.members.end(), probing) || selection->mode != Mode::hybrid ||
+      std::any_of(s.members.begin(), s.members.end(), probing) || selection->mode == Mode::swap ||
       member.worker.tasks > 1 || s.space.begin != core::Index{})
     return false;
   const std::size_t winner = *selection->winner;
@@ -296,7 +317,12 @@ bool begins_anew(const State& s, const Member& member) {
   if (!covers || first || s.remaining.empty() || !can(member, winner)) return false;
   // Few points may be most of the work; and what was done between probes is points, too.
   const double of_points = 1 - static_cast<double>(s.remaining.volume()) / static_cast<double>(s.space.volume());
-  return of_points > 0 && std::max(of_points, share_compared(*selection, s.space.volume(), s.launch)) <= most_twice;
+  if (of_points <= 0 || of_points > most_twice) return false;
+  // To compile it for that would cost more.
+  if (selection->mode == Mode::fully &&
+      ((!member.compiled.empty() && !member.compiled[winner]) || !leaves_costly_scraps(s, member, winner)))
+    return false;
+  return share_compared(*selection, s.space.volume(), s.launch) <= most_twice;
 }
 
 namespace {

@@ -27,6 +27,7 @@ struct Member {
   bool known = false;                    // something is known of how fast it computes
   std::vector<int> queued;               // slices on the way, per queue
   std::vector<bool> can;                 // per variant: it has built it; empty: all
+  std::vector<bool> compiled;            // per variant: for all of the launch; empty: all
   const Selection* selection = nullptr;  // of variants; none: the base is the only one
   bool probing = false;                  // a probe of that is on its way
   std::int64_t given = 0;                // points of this launch that it got so far

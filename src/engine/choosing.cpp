@@ -205,6 +205,7 @@ void Engine::forget(Pool& pool) {
     choice.selection.reopened = 0, choice.selection.misled = false;
     choice.regions.clear(), choice.settled = false, choice.undivided = {};
     decide::begin_again(choice.selection);
+    for (decide::Rival& rival : choice.selection.rivals) rival.prepared = false;
   }
   ++generation_;  // plans that rest on what was found
 }

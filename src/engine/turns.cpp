@@ -42,6 +42,20 @@ core::Box Way::groups(const core::Box& points) const {
   return out;
 }
 
+namespace {
+
+// Whether the driver has compiled it for all of the launch.
+bool is_compiled(const Launch& launch, const Way& way, std::size_t m) {
+  const device::Kernel* code = way.kernel->built[m].original.get();
+  const core::Box groups = way.groups(launch.space);
+  core::NdRange range{way.grid.offset, {}, way.grid.local, way.grid.dimensions};
+  for (std::size_t d = 0; d < 3; ++d) range.global[d] = groups.extent(static_cast<int>(d)) * way.grid.local[d];
+  return code &&
+         std::find(code->prepared.begin(), code->prepared.end(), device::form_of(range)) != code->prepared.end();
+}
+
+}  // namespace
+
 decide::State Engine::state_of(const Launch& launch) const {
   decide::State out;
   out.launch = launch.number;
@@ -69,6 +83,7 @@ decide::State Engine::state_of(const Launch& launch) const {
       const bool can =
           built.state == Built::State::ready && (out.whole || can_cut) && way.inputs != Way::Inputs::failed;
       to.can.push_back(can);
+      if (out.again && launch.ways.size() > 1) to.compiled.push_back(can && is_compiled(launch, way, m));
       to.ready |= can && !member.aside && !launch.excluded[m];
     }
     describe(launch, m, to);

@@ -410,9 +410,9 @@ TEST(Select, WhoIsOutAtSightDoesNotWidenRegions) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(4), rival(8), rival(300)});
   EXPECT_EQ(s.together.points[0], 600);
   for (const auto& [r, seconds] : {std::pair(0, 30e-6), std::pair(1, 30e-6), std::pair(2, 9e-3)}) {
-    const Probe probe = next_probe(s, 1 << 20).value();
+    const Probe probe = next_probe(s, 1 << 18).value();
     EXPECT_EQ(probe.rival, static_cast<std::size_t>(r));
-    learn(s, {probe.rival, 300, false, false, 1 << 20, true}, seconds);
+    learn(s, {probe.rival, 300, false, false, 1 << 18, true}, seconds);
   }
   EXPECT_EQ(s.together.points[0], 8);
 }

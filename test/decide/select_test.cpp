@@ -48,8 +48,16 @@ TEST(Select, WhatIsNotCompiledYetIsRunOnLittle) {
     EXPECT_EQ(first, (Probe{0, 1024, false, false, 1 << 24, true}));
     learn(s, first, 1.0);
   }
-  s.rivals[0].prepared = true;
-  EXPECT_EQ(next_probe(s, 1 << 24)->points, 1 << 14);
+  for (const auto& [seconds, counts] : {std::pair(100e-6, false), {300e-6, true}}) {  // long for so little
+    Selection timed = s;
+    const Probe first = *next_probe(timed, 1 << 24);
+    EXPECT_EQ(first.points, 1024);
+    timed.rivals[0].prepared = true;  // the engine says so of each that ends
+    learn(timed, first, seconds);
+    EXPECT_EQ(timed.rivals[0].look.has_value(), counts);
+    EXPECT_EQ(next_probe(timed, 1 << 24)->rival, counts ? 1u : 0u);
+    EXPECT_TRUE(counts || next_probe(timed, 1 << 24)->points == 1 << 14);
+  }
 }
 
 // Whoever comes after the first is seen on a sixteenth of its part; one that is hopeless there, on nothing more.
@@ -140,8 +148,8 @@ TEST(Select, ALookThatShowsOnlyWhatALaunchCostsIsLonger) {
 
 TEST(Select, ProbesTakeAShareOfTheLaunch) {
   Selection s = selection_of(Mode::fully, 1, {rival(64), rival(64)});
-  learn(s, {0, 64, false, false, 1 << 20, true}, 64e-6);
-  learn(s, {1, 64, false, false, 1 << 20, true}, 70.4e-6);
+  learn(s, {0, 1024, false, false, 1 << 20, true}, 1.024e-3);
+  learn(s, {1, 1024, false, false, 1 << 20, true}, 1.126e-3);
   EXPECT_TRUE(s.looked && !s.whole);
   EXPECT_EQ(*next_probe(s, 1 << 20), (Probe{0, 256, false, false, 1 << 20}));  // 200 us, in footprints
   Selection shorter = selection_of(Mode::fully, 1, {rival(64), rival(64)});

@@ -351,6 +351,38 @@ TEST(Step, WhatIsLeftBeginsAnewWhereLittleWasCompared) {
   EXPECT_EQ(step(s), anew);
 }
 
+// Or where all have parts of their own, if a scrap that the winner does not fit into takes longer than what was
+// computed.
+TEST(Step, WhatIsLeftBeginsAnewWhereAScrapCostsMore) {
+  State s = state_of(20'480, 1, {member(0, 0)});
+  s.footprints = {{{1, 1, 1}, false}, {{64, 1, 1}, false}};
+  Selection selection = selection_of(Mode::fully, 1,
+                                     {{.footprint = s.footprints[0], .ready = true, .prepared = true},
+                                      {.footprint = s.footprints[1], .ready = true, .prepared = true}});
+  selection.rivals[1].look = 1e-6, selection.rivals[1].reach = 128;
+  selection.winner = 1, selection.looked = true;
+  s.members[0].selection = &selection, s.again = true;
+  s.remaining.remove(from_to(0, 6)), s.remaining.remove(from_to(64, 192));
+  const Action anew{0, 0, s.space, "all of it, from the beginning", 1, {}, true};
+  for (const auto& [slower, costly] : {std::pair(68.0, true), {4.0, true}, {3.0, false}}) {  // 58 points against 134
+    selection.rivals[0].look = slower * 1e-6, selection.rivals[0].reach = 6;
+    EXPECT_EQ(step(s) == std::vector<Action>{anew}, costly) << slower;
+  }
+  selection.rivals[0].look = 68e-6;
+  EXPECT_EQ(step(s), std::vector<Action>{anew});
+  s.members[0].compiled = {true, false};  // that would take longer
+  EXPECT_NE(step(s), std::vector<Action>{anew});
+  s.members[0].compiled.clear(), s.again = false;
+  EXPECT_NE(step(s), std::vector<Action>{anew});
+  s.again = true;
+  // Another coarse one that is nearly as good fits into no scrap either.
+  s.footprints.push_back(s.footprints[1]), selection.rivals.push_back(selection.rivals[1]);
+  selection.rivals[2].look = 1.05e-6;
+  EXPECT_EQ(step(s), std::vector<Action>{anew});
+  s.remaining.remove(from_to(6, 64));  // no scrap
+  EXPECT_NE(step(s), std::vector<Action>{anew});
+}
+
 TEST(Step, EveryPointIsGivenOnce) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
