@@ -153,10 +153,11 @@ TEST(Select, WhoIsGoodInOneHalfIsFoundOut) {
     const double looks[] = {one.look, 1.3, one.other};
     for (std::size_t r = 0; r < 3; ++r)
       s.rivals[r].look = 3e-7 * looks[r], s.rivals[r].reach = 2048, s.rivals[r].looks = 1;
-    static constexpr double places[] = {0.6, 0}, places_of_own[] = {1, 0.2, 0.6};  // as `step` has them
+    static constexpr double places[] = {0.6, 0, 1, 0.2, 0.8}, places_of_own[] = {1, 0.2, 0.6};  // as `step` has them
     for (int i = 0; i < 30 && !s.winner; ++i) {
       Probe probe = *next_probe(s, points);
-      const double place = s.alike ? places_of_own[s.rivals[probe.rival].samples.size()] : places[s.regions];
+      const int region = s.regions - (probe.repeat || probe.beside);
+      const double place = s.alike ? places_of_own[s.rivals[probe.rival].samples.size()] : places[region];
       if (probe.repeat) probe.points = s.region.volume();
       begin(s, probe, core::box_of(probe.points));
       const double mine[] = {place < one.until ? one.here : one.there, 1.3, one.other};
