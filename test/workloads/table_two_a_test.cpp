@@ -5,39 +5,11 @@
 #include <complex>
 #include <numeric>
 
-#include <gtest/gtest.h>
-
-#include "core/errors.hpp"
+#include "test/workloads/tiny.hpp"
 #include "workloads/aes.hpp"
-#include "workloads/workload.hpp"
 
 namespace heddle::workloads {
 namespace {
-
-Instance tiny(std::string_view name) { return make(find(name), Size::tiny, "random", 7); }
-
-Argument& argument(Instance& instance, std::string_view name) {
-  for (Argument& a : instance.arguments) {
-    if (a.name == name) return a;
-  }
-  throw core::InternalError("no argument " + std::string(name));
-}
-
-template <class T>
-std::span<T> values(Instance& instance, std::string_view name) {
-  return argument(instance, name).as<T>();
-}
-
-std::span<float> floats(Instance& instance, std::string_view name) { return values<float>(instance, name); }
-
-std::int32_t& integer(Instance& instance, std::string_view name) { return values<std::int32_t>(instance, name)[0]; }
-
-// Replaces an array, whatever its size was.
-template <class T>
-void set(Instance& instance, std::string_view name, const std::vector<T>& to) {
-  const auto bytes = std::as_bytes(std::span(to));
-  argument(instance, name).bytes.assign(bytes.begin(), bytes.end());
-}
 
 // AES: blocks as FIPS 197 prints them.
 

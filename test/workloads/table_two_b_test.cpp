@@ -4,44 +4,10 @@
 #include <numeric>
 #include <random>
 
-#include <gtest/gtest.h>
-
-#include "core/errors.hpp"
-#include "workloads/workload.hpp"
+#include "test/workloads/tiny.hpp"
 
 namespace heddle::workloads {
 namespace {
-
-constexpr std::uint64_t seed = 7;
-
-Argument& argument(Instance& instance, std::string_view name) {
-  for (Argument& a : instance.arguments) {
-    if (a.name == name) return a;
-  }
-  throw core::InternalError("no argument " + std::string(name));
-}
-
-std::span<std::uint32_t> unsigneds(Instance& instance, std::string_view name) {
-  return argument(instance, name).as<std::uint32_t>();
-}
-
-std::span<std::int32_t> integers(Instance& instance, std::string_view name) {
-  return argument(instance, name).as<std::int32_t>();
-}
-
-std::span<float> floats(Instance& instance, std::string_view name) { return argument(instance, name).as<float>(); }
-
-Instance tiny(std::string_view name) {
-  const Workload& w = find(name);
-  return make(w, Size::tiny, w.inputs.front(), seed);
-}
-
-// Replaces an array, whatever its size was.
-template <class T>
-void set(Instance& instance, const std::string& name, const std::vector<T>& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  argument(instance, name).bytes.assign(bytes.begin(), bytes.end());
-}
 
 template <class T>
 std::vector<T> values_of(Instance& instance, const std::string& name) {
@@ -65,7 +31,7 @@ TEST(Histogram, AgreesWithCountsMadeByHand) {
 TEST(Histogram, CountsEveryNumberOnce) {
   Instance instance = tiny("histogram");
   find("histogram").reference(instance);
-  const auto in = unsigneds(instance, "in"), counts = unsigneds(instance, "counts");
+  const auto in = values<std::uint32_t>(instance, "in"), counts = values<std::uint32_t>(instance, "counts");
   ASSERT_EQ(counts.size(), 4u * 256);
   std::uint64_t of_bins = 0, of_numbers = 0;
   for (std::size_t row = 0; row < 4; ++row) {
@@ -95,7 +61,7 @@ TEST(HistogramAtomic, IsTheSumOfTheRowsOfHistogram) {
   EXPECT_EQ(std::ranges::count(expected, 0u), 0);  // else losing it would not show
   find("histogram").reference(rows);
   find("histogram_atomic").reference(all);
-  const auto counts = unsigneds(rows, "counts");
+  const auto counts = values<std::uint32_t>(rows, "counts");
   for (std::size_t i = 0; i < counts.size(); ++i) expected[i % 256] += counts[i];
   EXPECT_EQ(values_of<std::uint32_t>(all, "counts"), expected);
 }
@@ -118,8 +84,8 @@ TEST(MedianFilter, AgreesWithAPixelComputedByHand) {
 
 TEST(MedianFilter, RemovesAPixelThatIsAlone) {
   Instance instance = tiny("median_filter");
-  const int width = integers(instance, "width")[0];
-  const auto in = unsigneds(instance, "in"), out = unsigneds(instance, "out");
+  const int width = values<std::int32_t>(instance, "width")[0];
+  const auto in = values<std::uint32_t>(instance, "in"), out = values<std::uint32_t>(instance, "out");
   std::ranges::fill(in, 0x10203040u);
   in[5 + width * 6] = 0xff00ff00;
   in[0] = 7;  // on the border, which is copied
@@ -132,19 +98,19 @@ TEST(MedianFilter, RemovesAPixelThatIsAlone) {
 TEST(MedianFilter, OfANegativeIsTheNegative) {
   Instance image = tiny("median_filter");
   Instance negative = image;
-  for (std::uint32_t& v : unsigneds(negative, "in")) v = ~v;
+  for (std::uint32_t& v : values<std::uint32_t>(negative, "in")) v = ~v;
   find("median_filter").reference(image);
   find("median_filter").reference(negative);
   EXPECT_NE(argument(image, "out").bytes, argument(image, "in").bytes);
-  const auto out = unsigneds(image, "out"), of_negative = unsigneds(negative, "out");
+  const auto out = values<std::uint32_t>(image, "out"), of_negative = values<std::uint32_t>(negative, "out");
   for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(of_negative[i], ~out[i]) << i;
 }
 
 // Neighbours on opposite sides are as far above as below, in each channel along another direction.
 TEST(MedianFilter, KeepsSlopes) {
   Instance instance = tiny("median_filter");
-  const std::uint32_t width = integers(instance, "width")[0];
-  const auto in = unsigneds(instance, "in");
+  const std::uint32_t width = values<std::int32_t>(instance, "width")[0];
+  const auto in = values<std::uint32_t>(instance, "in");
   for (std::uint32_t i = 0; i < in.size(); ++i) {
     const std::uint32_t x = i % width, y = i / width;
     in[i] = x | (y << 8) | ((x + y) << 16) | ((255 - x) << 24);
@@ -164,7 +130,7 @@ void expect_standard_twister(std::uint32_t with_seed) {
   find("mersenne_twister").reference(instance);
   std::mersenne_twister_engine<std::uint32_t, 32, 19, 9, 1, row, 12, 0xffffffff, 7, mask_b, 15, mask_c, 18, 1812433253>
       standard(with_seed);
-  const auto out = unsigneds(instance, "out");
+  const auto out = values<std::uint32_t>(instance, "out");
   for (std::size_t i = 0; i < numbers; ++i) ASSERT_EQ(out[i * generators + 1], standard()) << i;
 }
 
@@ -178,9 +144,9 @@ TEST(MersenneTwister, HasGeneratorsThatDoNotKnowOfEachOther) {
   Instance expected = tiny("mersenne_twister");
   Instance actual = expected;
   find("mersenne_twister").reference(expected);
-  for (std::size_t p : {0u, 1u, 2u, 3u}) unsigneds(actual, "parameter")[4 * 7 + p] ^= 0x00100000;
+  for (std::size_t p : {0u, 1u, 2u, 3u}) values<std::uint32_t>(actual, "parameter")[4 * 7 + p] ^= 0x00100000;
   find("mersenne_twister").reference(actual);
-  const auto want = unsigneds(expected, "out"), got = unsigneds(actual, "out");
+  const auto want = values<std::uint32_t>(expected, "out"), got = values<std::uint32_t>(actual, "out");
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_EQ(want[i] == got[i], i % 301 != 7) << i;
 }
 
@@ -237,8 +203,8 @@ TEST(Bfs, AgreesWithAStepDoneByHand) {
 TEST(Bfs, FindsWhatPushingFinds) {
   Instance instance = tiny("bfs");
   find("bfs").reference(instance);
-  const auto row_start = integers(instance, "row_start"), column = integers(instance, "column");
-  const std::int32_t depth = integers(instance, "depth")[0];
+  const auto row_start = values<std::int32_t>(instance, "row_start"), column = values<std::int32_t>(instance, "column");
+  const std::int32_t depth = values<std::int32_t>(instance, "depth")[0];
   std::vector<std::pair<std::int32_t, std::int32_t>> edges;  // from, to
   for (std::size_t v = 0; v + 1 < row_start.size(); ++v) {
     for (std::int32_t i = row_start[v]; i < row_start[v + 1]; ++i)
@@ -247,7 +213,7 @@ TEST(Bfs, FindsWhatPushingFinds) {
   std::ranges::sort(edges);
   std::vector<std::int32_t> expected = values_of<std::int32_t>(instance, "level_in");
   for (const auto& [from, to] : edges) {
-    if (integers(instance, "level_in")[from] == depth && expected[to] < 0) expected[to] = depth + 1;
+    if (values<std::int32_t>(instance, "level_in")[from] == depth && expected[to] < 0) expected[to] = depth + 1;
   }
   EXPECT_EQ(values_of<std::int32_t>(instance, "level_out"), expected);
 }
@@ -256,18 +222,18 @@ TEST(Bfs, IsTheStepOfASearchThatFindsTheMost) {
   for (Size size : {Size::tiny, Size::normal}) {
     Instance instance = make(find("bfs"), size, "power_law", seed);
     const auto given = values_of<std::int32_t>(instance, "level_in");
-    const std::int32_t given_depth = integers(instance, "depth")[0];
+    const std::int32_t given_depth = values<std::int32_t>(instance, "depth")[0];
     ASSERT_EQ(std::ranges::count(given, 0), 1);
-    for (std::int32_t& level : integers(instance, "level_in")) level = level == 0 ? 0 : -1;
+    for (std::int32_t& level : values<std::int32_t>(instance, "level_in")) level = level == 0 ? 0 : -1;
     std::vector<std::ptrdiff_t> found;
     do {  // the whole search, from its first vertex on
       const auto depth = static_cast<std::int32_t>(found.size());
       if (depth == given_depth) {
         EXPECT_EQ(values_of<std::int32_t>(instance, "level_in"), given);
       }
-      integers(instance, "depth")[0] = depth;
+      values<std::int32_t>(instance, "depth")[0] = depth;
       find("bfs").reference(instance);
-      found.push_back(std::ranges::count(integers(instance, "level_out"), depth + 1));
+      found.push_back(std::ranges::count(values<std::int32_t>(instance, "level_out"), depth + 1));
       argument(instance, "level_in").bytes = argument(instance, "level_out").bytes;
     } while (found.back() > 0);
     ASSERT_LT(static_cast<std::size_t>(given_depth), found.size());
