@@ -1,6 +1,8 @@
 // Names of the kinds of devices as reports and selectors spell them, and the forms of a launch.
 #include "device/device.hpp"
 
+#include <algorithm>
+
 namespace heddle::device {
 
 const char* to_string(Kind kind) { return kind == Kind::cpu ? "cpu" : kind == Kind::gpu ? "gpu" : "accelerator"; }
@@ -12,6 +14,10 @@ Form form_of(const core::NdRange& range) {
     form.wide = form.wide || range.global[d] >= wide_grid;
   }
   return form;
+}
+
+bool Kernel::is_prepared(const core::NdRange& range) const {
+  return std::find(prepared.begin(), prepared.end(), form_of(range)) != prepared.end();
 }
 
 bool is_part(const Info& info) { return info.id.find('.') != std::string::npos; }

@@ -145,6 +145,7 @@ class Kernel {
   virtual KernelLimits limits() const = 0;
   const std::string& name() const { return name_; }
   std::vector<Form> prepared;  // launched before, so that nothing is left to compile (prepare.hpp)
+  bool is_prepared(const core::NdRange& range) const;
 
  protected:
   explicit Kernel(std::string name) : name_(std::move(name)) {}

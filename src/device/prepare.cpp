@@ -23,9 +23,7 @@ core::NdRange smallest_of_form(const core::NdRange& range) {
 }  // namespace
 
 Status prepare(Device& device, Queue& queue, const Run& run) {
-  const Form form = form_of(run.range);
-  auto& prepared = run.kernel.prepared;
-  if (std::find(prepared.begin(), prepared.end(), form) != prepared.end()) return core::Done{};
+  if (run.kernel.is_prepared(run.range)) return core::Done{};
 
   std::vector<std::unique_ptr<Buffer>> scratch;
   std::vector<Argument> arguments(run.arguments.begin(), run.arguments.end());
@@ -46,7 +44,7 @@ Status prepare(Device& device, Queue& queue, const Run& run) {
   if (!launched) return launched.failure();
   if (auto finished = queue.finish(); !finished) return finished;
   if (auto waited = (*launched)->wait(); !waited) return waited;
-  prepared.push_back(form);
+  run.kernel.prepared.push_back(form_of(run.range));
   return core::Done{};
 }
 

@@ -81,6 +81,7 @@ struct Way {
   // The argument of the launch that its i-th one is.
   std::optional<std::size_t> position(std::size_t i) const;
   core::Box groups(const core::Box& points) const;
+  core::NdRange range(const core::Box& groups) const;
 };
 
 // A part that rivals compare although computing it twice would change something (decide::Mode::swap). The first

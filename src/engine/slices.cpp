@@ -161,9 +161,8 @@ bool Engine::brings_back(const Slice& slice, const Slice::Use& use) const {
 
 // Whether the driver may compile for it: the kernel was not launched in this form before.
 bool Engine::first_of(device::Kernel& kernel, const core::NdRange& range) {
-  const device::Form form = device::form_of(range);
-  if (std::find(kernel.prepared.begin(), kernel.prepared.end(), form) != kernel.prepared.end()) return false;
-  kernel.prepared.push_back(form);
+  if (kernel.is_prepared(range)) return false;
+  kernel.prepared.push_back(device::form_of(range));
   return true;
 }
 
@@ -255,11 +254,7 @@ core::Status Engine::launch(Slice& slice) {
   const bool whole = slice.box == launch.space;
   device::Kernel* code = kernel.built[slice.member].original.get();
   const core::Box groups = way.groups(slice.box);
-  core::NdRange range{way.grid.offset, {}, way.grid.local, way.grid.dimensions};
-  for (std::size_t d = 0; d < 3; ++d) {
-    range.global[d] = groups.extent(static_cast<int>(d)) * way.grid.local[d];
-    range.offset[d] += groups.begin[d] * way.grid.local[d];
-  }
+  core::NdRange range = way.range(groups);
   slice.form = form_of(slice, range);
   const bool box_instead = slice.form == decide::Form::box;
   if (slice.windowed || box_instead || (!whole && kernel.cut_by() == CutBy::box)) {

@@ -42,19 +42,14 @@ core::Box Way::groups(const core::Box& points) const {
   return out;
 }
 
-namespace {
-
-// Whether the driver has compiled it for all of the launch.
-bool is_compiled(const Launch& launch, const Way& way, std::size_t m) {
-  const device::Kernel* code = way.kernel->built[m].original.get();
-  const core::Box groups = way.groups(launch.space);
-  core::NdRange range{way.grid.offset, {}, way.grid.local, way.grid.dimensions};
-  for (std::size_t d = 0; d < 3; ++d) range.global[d] = groups.extent(static_cast<int>(d)) * way.grid.local[d];
-  return code &&
-         std::find(code->prepared.begin(), code->prepared.end(), device::form_of(range)) != code->prepared.end();
+core::NdRange Way::range(const core::Box& groups) const {
+  core::NdRange out{grid.offset, {}, grid.local, grid.dimensions};
+  for (std::size_t d = 0; d < 3; ++d) {
+    out.global[d] = groups.extent(static_cast<int>(d)) * grid.local[d];
+    out.offset[d] += groups.begin[d] * grid.local[d];
+  }
+  return out;
 }
-
-}  // namespace
 
 decide::State Engine::state_of(const Launch& launch) const {
   decide::State out;
@@ -83,7 +78,9 @@ decide::State Engine::state_of(const Launch& launch) const {
       const bool can =
           built.state == Built::State::ready && (out.whole || can_cut) && way.inputs != Way::Inputs::failed;
       to.can.push_back(can);
-      if (out.again && launch.ways.size() > 1) to.compiled.push_back(can && is_compiled(launch, way, m));
+      if (out.again && launch.ways.size() > 1)
+        to.compiled.push_back(can && built.original &&
+                              built.original->is_prepared(way.range(way.groups(launch.space))));
       to.ready |= can && !member.aside && !launch.excluded[m];
     }
     describe(launch, m, to);
