@@ -53,8 +53,10 @@ struct Info {
   std::string extensions;  // as the driver says
   int address_bits = 64;
   bool one_queue = false;  // two kernels at work at once are too many for its driver
-  bool prompt = true;      // events call back when they are done; elsewhere up to 20 ms later, and looking is quicker
-  std::string parent;      // fingerprint of the device it was cut from; empty for a whole device
+  // Kernels of several queues are at work at once, each on no more units than it has groups. Not in two forms of one.
+  bool overlaps = false;
+  bool prompt = true;  // events call back when they are done; elsewhere up to 20 ms later, and looking is quicker
+  std::string parent;  // fingerprint of the device it was cut from; empty for a whole device
   std::string
       fingerprint;  // of vendor, name, driver version, units, memory (not a CPU's) and parent; equal parts share one
 };

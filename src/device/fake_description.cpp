@@ -153,6 +153,8 @@ void parse_item(Description& d, const std::string& item, Line& line) {
     if (line.more()) d.info.name += " " + line.rest();
   } else if (item == "units") {
     d.info.units = static_cast<int>(line.count("a number of units"));
+  } else if (item == "overlap") {
+    d.info.overlaps = true;
   } else if (item == "memory") {
     d.info.memory = line.size();
     if (line.skip("largest")) d.info.largest_buffer = line.size();
@@ -187,10 +189,11 @@ void parse_item(Description& d, const std::string& item, Line& line) {
     if (line.skip("from")) line.expect("launch"), from = line.count("a number from 1");
     d.slow[from] = factor;
   } else {
-    throw UsageError(fmt::format(
-        "'{}': device, rate, name, units, memory, local, group, space, launch, copy, build, noise, fail, lost, hang or "
-        "slow expected",
-        item));
+    throw UsageError(
+        fmt::format("'{}': device, rate, name, units, overlap, memory, local, group, space, launch, copy, build, "
+                    "noise, fail, lost, hang or "
+                    "slow expected",
+                    item));
   }
 }
 

@@ -38,8 +38,9 @@ class FakeLockedMemory : public LockedMemory {
 
 class LoadedKernel : public Kernel {
  public:
-  LoadedKernel(const std::string& name, FakeDevice& on, const FakeKernel& what, std::shared_ptr<const std::string> with)
-      : Kernel(name), device(on), functions(what), options(std::move(with)) {
+  LoadedKernel(const std::string& name, FakeDevice& on, const FakeKernel& what, std::shared_ptr<const std::string> from,
+               std::shared_ptr<const std::string> with)
+      : Kernel(name), device(on), functions(what), text(std::move(from)), options(std::move(with)) {
     const auto own = on.description.kernel_rates.find(name);
     rate = own == on.description.kernel_rates.end() ? on.description.rate : own->second;
   }
@@ -49,6 +50,7 @@ class LoadedKernel : public Kernel {
 
   FakeDevice& device;
   const FakeKernel& functions;
+  std::shared_ptr<const std::string> text;
   std::shared_ptr<const std::string> options;  // shared with pending launches: the kernel may go before they have run
   double rate;
 };
@@ -56,7 +58,9 @@ class LoadedKernel : public Kernel {
 class FakeProgram : public Program {
  public:
   FakeProgram(FakeDevice& on, const Source& source)
-      : device_(on), options_(std::make_shared<const std::string>(source.options)) {
+      : device_(on),
+        text_(std::make_shared<const std::string>(source.text)),
+        options_(std::make_shared<const std::string>(source.options)) {
     build_time = on.description.build;
   }
   Result<std::unique_ptr<Kernel>> kernel(const std::string& name) override {
@@ -66,12 +70,12 @@ class FakeProgram : public Program {
     if (found == device_.world.kernels.end()) {
       return Failure{FailureKind::build, fmt::format("no kernel {} in this fake world", name), ""};
     }
-    return std::unique_ptr<Kernel>(std::make_unique<LoadedKernel>(name, device_, found->second, options_));
+    return std::unique_ptr<Kernel>(std::make_unique<LoadedKernel>(name, device_, found->second, text_, options_));
   }
 
  private:
   FakeDevice& device_;
-  std::shared_ptr<const std::string> options_;  // shared with kernels, which may outlive the program
+  std::shared_ptr<const std::string> text_, options_;  // shared with kernels, which may outlive the program
 };
 
 class FakeQueue : public Queue {
@@ -327,6 +331,19 @@ Result<Event> FakeQueue::launch(const Run& run, Waits waits) {
   command->engine = &device_.compute;
   command->duration =
       device_.description.launch + to_time(weight(functions, run.range, arguments) * 1e9 / kernel->rate);
+  if (device_.info().overlaps) {
+    command->code = kernel->name() + " of " + *kernel->text + *kernel->options;
+    command->range = run.range;
+    command->groups = 1;
+    for (std::size_t d = 0; d < 3; ++d) command->groups *= run.range.global[d] / run.range.local[d];
+    const double each = as_number(command->duration - device_.description.launch) * device_.info().units /
+                        static_cast<double>(std::max<std::int64_t>(1, command->groups));
+    command->on_unit = [&functions, each, range = run.range](std::int64_t first, std::int64_t last, std::size_t unit,
+                                                             double when) {
+      if (functions.on_unit) return functions.on_unit(range, first, last, unit, when);
+      return each * static_cast<double>(last - first);
+    };
+  }
   if (functions.body) {
     command->effect = [&functions, range = run.range, entries = std::move(entries), buffers = std::move(buffers),
                        options = kernel->options, &info = device_.info()]() mutable {

@@ -72,6 +72,10 @@ struct FakeKernel {
   std::function<double(const WorkItem&, const FakeArguments&)> cost = {};
   // Weight of a whole launch, instead of `cost`, where asking every item would take too long.
   std::function<double(const core::NdRange&, const FakeArguments&)> launch_cost = {};
+  // Nanoseconds of one unit for groups from the first to before the second, counted from where the range begins, from a
+  // time on: instead of all these where launches overlap.
+  std::function<double(const core::NdRange&, std::int64_t first, std::int64_t last, std::size_t unit, double when)>
+      on_unit = {};
   // Without it: the device's largest group, and any number of arguments.
   std::optional<KernelLimits> limits = {};
 };
@@ -84,6 +88,7 @@ struct FakeKernel {
 //   rate saxpy 4e9                 # the same for one kernel
 //   name Fictional 9000            # default "fake ID"; devices alike in name, units and memory share a fingerprint
 //   units 80                       # default 1
+//   overlap                        # launches of all its queues are at work at once, each group on one unit
 //   memory 16G largest 4G          # of the device, and its largest buffer; default 1G, and all of the memory
 //   local 48K                      # local memory; default 32K
 //   group 256                      # largest group; default 1024
@@ -107,8 +112,13 @@ struct FakeKernel {
 // Time. A launch takes latency + weight / rate, a copy latency + bytes / rate, rounded to nanoseconds, then slow and
 // noise. A command is ready when the one before it in its queue and all that it waits for are done. A device has one
 // engine for launches, copies inside the device and fills, and one or two for other copies. Each runs one command at a
-// time, and takes next the one that was ready first (of several, the one queued first). A command that waits for a
-// failed one fails with the same kind; the order in a queue alone passes no failure on.
+// time, and takes next the one that was ready first (of several, the one queued first). Where launches overlap, units
+// that are free take groups of the one that was ready first, as PoCL's threads do: of what is left their part and one
+// more, 32 for each unit at most. A group takes its part of the launch's time, on one unit as many times as there are
+// units; a launch begins with its first group and ends with its last; the process has used as much CPU time as units
+// were at work for what has ended; and a launch beside another form of its kernel is an InternalError, as it ends the
+// process in PoCL. A command that waits for a failed one fails with the same kind; the order in a queue alone passes no
+// failure on.
 //
 // The clock moves only in wait(), finish() and the advance functions, from one end of a command to the next. There, and
 // never while something is being queued, a command's effect on memory happens, then its callbacks are called with no

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <sstream>
 
 namespace heddle::device {
@@ -94,9 +95,56 @@ void FakeWorld::State::become_ready(Command& command) {
     start(command);
     return;
   }
+  if (command.on_unit && !command.hangs) return spread(command);
   command.stage = Command::Stage::ready;
   command.engine->ready.emplace(std::pair(now, command.number), &command);
   start_next(*command.engine);
+}
+
+// The first that was loaded for a grid as wide, and for an offset if there is one.
+std::int64_t FakeDevice::load(const std::string& code, const core::NdRange& range) {
+  const std::int64_t width = std::max({range.global[0], range.global[1], range.global[2]});
+  const bool shifted = range.offset != core::Index{};
+  const auto fits = [&](const Loaded& one) {
+    return one.code == code && one.local == range.local && width <= one.width && (one.shifted || !shifted);
+  };
+  const auto found = std::find_if(loaded.begin(), loaded.end(), fits);
+  if (found == loaded.end())
+    loaded.push_front({code, range.local, width, shifted, static_cast<std::int64_t>(loaded.size()) + 1});
+  else
+    loaded.splice(loaded.begin(), loaded, found);
+  return loaded.front().number;
+}
+
+// The first of its program and group size is given back: another one ends the process in PoCL (quirks.cpp).
+void FakeDevice::unload(const Command& command) {
+  const auto first = std::find_if(loaded.begin(), loaded.end(), [&](const Loaded& one) {
+    return one.code == command.code && one.local == command.range.local;
+  });
+  if (first->number != command.held)
+    throw InternalError(
+        fmt::format("launch {} on {}: another form of its kernel was begun beside it", command.number, info_.id));
+}
+
+// Whoever was ready before has its groups already.
+void FakeWorld::State::spread(Command& command) {
+  std::vector<double>& free = command.device->free;
+  const auto units = static_cast<std::int64_t>(free.size());
+  command.held = command.device->load(command.code, command.range);
+  const double ready = fake::as_number(now) + fake::as_number(command.device->description.launch);
+  double begin = std::numeric_limits<double>::infinity(), end = ready;
+  for (std::int64_t next = 0; next < command.groups;) {
+    const auto unit = static_cast<std::size_t>(std::min_element(free.begin(), free.end()) - free.begin());
+    const std::int64_t left = command.groups - next, last = next + std::min({32 * units, 1 + left / units, left});
+    const double from = std::max(free[unit], ready), took = command.on_unit(next, last, unit, from);
+    free[unit] = from + took;
+    begin = std::min(begin, from), end = std::max(end, free[unit]);
+    command.worked += fake::to_time(took);
+    next = last;
+  }
+  command.stage = Command::Stage::running;
+  command.passed.start = fake::to_time(std::min(begin, end));
+  end_at(command, fake::to_time(end));
 }
 
 void FakeWorld::State::start_next(Engine& engine) {
@@ -132,6 +180,7 @@ void FakeWorld::State::lose(FakeDevice& device) {
 
 void FakeWorld::State::complete(Command& command) {
   command.stage = Command::Stage::done;
+  if (command.held > 0) command.device->unload(command), command.device->worked += command.worked;
   command.effect = nullptr;
   command.memory.clear();
   if (command.loses_device && !command.device->lost) lose(*command.device);

@@ -108,6 +108,13 @@ class Command : public EventState {
   Engine* engine = nullptr;      // null where none is needed: a timer, a failed dependency, a lost device
   Nanoseconds duration{0};
   bool hangs = false, loses_device = false;
+  // Of a launch that overlaps with others: its groups, and nanoseconds of one unit for some of them from a time on.
+  std::int64_t groups = 0;
+  std::function<double(std::int64_t, std::int64_t, std::size_t, double)> on_unit;
+  Nanoseconds worked{0};  // of all units
+  std::string code;       // of what program, which kernel
+  core::NdRange range;
+  std::int64_t held = 0;  // the loaded kernel that it was given
   std::function<void()> effect;
   std::vector<std::shared_ptr<Memory>> memory;  // that the effect touches
 
@@ -167,6 +174,7 @@ struct FakeWorld::State {
 
  private:
   void become_ready(fake::Command& command);
+  void spread(fake::Command& command);
   void start(fake::Command& command);
   void start_next(fake::Engine& engine);
   void end_at(fake::Command& command, Nanoseconds end);
@@ -180,6 +188,7 @@ class FakeDevice : public Device {
   FakeDevice(FakeWorld::State& in, Description said) : world(in), description(std::move(said)) {
     info_ = description.info;
     random = description.seed;
+    free.resize(static_cast<std::size_t>(info_.units));
   }
 
   Result<std::unique_ptr<Buffer>> allocate(Bytes size) override;
@@ -191,6 +200,11 @@ class FakeDevice : public Device {
   Nanoseconds now() override {
     std::lock_guard hold(world.mutex);
     return world.now;
+  }
+
+  std::optional<Nanoseconds> cpu_time() override {
+    std::lock_guard hold(world.mutex);
+    return info_.overlaps ? std::optional(worked) : std::nullopt;
   }
 
   core::Failure loss() const { return {core::FailureKind::lost, fmt::format("device {} is lost", info_.id), ""}; }
@@ -219,6 +233,20 @@ class FakeDevice : public Device {
   std::uint64_t random;
   std::atomic<Bytes> in_use{0};  // atomic: memory may be given back under the lock or outside
   Engine compute, copies[2];
+  // Of a device on which launches overlap: when each unit is free; and kernels as PoCL has them loaded, the last used
+  // first.
+  struct Loaded {
+    std::string code;
+    core::Index local;
+    std::int64_t width = 0;
+    bool shifted = false;
+    std::int64_t number = 0;
+  };
+  std::int64_t load(const std::string& code, const core::NdRange& range);
+  void unload(const fake::Command& command);
+  std::vector<double> free;
+  std::list<Loaded> loaded;
+  Nanoseconds worked{0};  // of all units, in what has ended
 };
 
 }  // namespace fake

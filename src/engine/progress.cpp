@@ -171,7 +171,9 @@ void Engine::look_for_hangs() {
     if (at_work.empty()) continue;
     Nanoseconds since = Nanoseconds::max(), limit{0};
     for (const auto& slice : at_work) since = std::min(since, slice->begin), limit = std::max(limit, limit_of(*slice));
-    for (const Member::Lane& lane : members_[m].lanes) since = std::max({since, lane.last_end, members_[m].awake});
+    for (const auto* lanes : {&members_[m].lanes, &members_[m].spares}) {
+      for (const Member::Lane& lane : *lanes) since = std::max({since, lane.last_end, members_[m].awake});
+    }
     const Nanoseconds now = members_[m].device->now();
     if (now - since > limit && !watch_all(m)) {
       for (const auto& slice : at_work) hang(slice);
@@ -193,11 +195,13 @@ void Engine::look_for_hangs() {
 
 // Nothing will ever end by itself: whatever is at work hangs.
 void Engine::hang_all() {
-  for (const auto& launch : std::list(active_)) {
-    for (const auto& slice : std::vector(launch->in_flight)) {
-      if (slice->at_work() || slice->unstaged > 0) hang(slice);
+  std::vector<std::shared_ptr<Slice>> at_work;  // what begins when they are given up does not
+  for (const auto& launch : active_) {
+    for (const auto& slice : launch->in_flight) {
+      if (slice->at_work() || slice->unstaged > 0) at_work.push_back(slice);
     }
   }
+  for (const auto& slice : at_work) hang(slice);
   for (const auto& one : std::vector(gathers_)) give_up(*one);
   run_held();
 }

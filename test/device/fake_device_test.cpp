@@ -473,5 +473,50 @@ TEST(FakeThreads, QueueAndWaitTogether) {
   for (const auto& host : results) EXPECT_EQ(host, std::vector<int>(16, rounds));
 }
 
+// ---- Launches that overlap
+// ---------------------------------------------------------------------------------------------
+
+constexpr const char* overlapping = "device d cpu\nunits 4\nrate 4e9\noverlap\nlaunch 10ns\n";  // an item a ns and unit
+
+TEST(FakeOverlap, EachGroupIsOnOneUnit) {
+  Bench b(overlapping);
+  auto other = b.device.open_queue().value();
+  const Event one = b.queue->launch({*b.time, {}, items(100, 100)}).value();
+  const Event two = other->launch({*b.time, {}, items(100, 50)}).value();
+  ASSERT_TRUE(b.queue->finish() && other->finish());
+  expect_times(one, 0, 10, 110);  // of 400 ns on all units, a group
+  expect_times(two, 0, 10, 60);
+  EXPECT_EQ(b.device.cpu_time(), ns(200));
+  // The first unit takes one more than its part of eight.
+  const Event eight = b.queue->launch({*b.time, {}, items(80, 10)}).value();
+  ASSERT_TRUE(b.queue->finish());
+  EXPECT_EQ(eight->times()->duration(), ns(30));
+}
+
+TEST(FakeOverlap, WhatWasReadyFirstGoesFirst) {
+  Bench b("device d cpu\nunits 1\nrate 1e9\noverlap\n");
+  auto other = b.device.open_queue().value();
+  const Event one = b.run(100), behind = b.run(100);
+  const Event beside = other->launch({*b.time, {}, items(100)}).value();
+  ASSERT_TRUE(b.queue->finish() && other->finish());
+  expect_times(one, 0, 0, 100);
+  expect_times(beside, 0, 100, 200);
+  expect_times(behind, 0, 200, 300);
+}
+
+TEST(FakeOverlap, TwoFormsOfAKernelEndTheProcess) {
+  for (const bool same : {true, false}) {
+    Bench b(overlapping);
+    auto other = b.device.open_queue().value();
+    (void)b.queue->launch({*b.time, {}, items(16, 8)}).value();
+    (void)other->launch({*b.time, {}, items(same ? 16 : 32, 8)}).value();
+    const auto finish = [&] { return b.queue->finish() && other->finish(); };
+    if (same)
+      EXPECT_TRUE(finish());
+    else
+      EXPECT_THROW(finish(), InternalError);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::device
