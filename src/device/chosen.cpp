@@ -208,6 +208,7 @@ void set_apart(const std::string& ids, std::vector<Chosen>& devices, int next_sp
           fmt::format("HEDDLE_APART='{}': no device '{}'; there are: {}", ids, id, listing(devices)));
     if (at->info.space != host_memory) continue;
     at->info.space = next_space++;
+    at->info.overlaps = false;
     at->info.one_queue = true;  // PoCL must not have two forms of one kernel at work (quirks.cpp)
     if (at->info.parent.empty()) at->info.parent = at->info.fingerprint;
     at->info.fingerprint += "-apart";  // it is another thing to measure

@@ -287,6 +287,7 @@ Info describe(const Platform& platform, cl_device_id device, const std::string& 
   info.extensions = device_text(cl, device, CL_DEVICE_EXTENSIONS);
   info.address_bits = static_cast<int>(device_value<cl_uint>(cl, device, CL_DEVICE_ADDRESS_BITS));
   info.prompt = calls_back_at_once(info);
+  info.overlaps = overlaps(info);
   info.part_alignment = std::max<Bytes>(1, device_value<cl_uint>(cl, device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   info.largest_buffer = device_value<cl_ulong>(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info.local_memory = device_value<cl_ulong>(cl, device, CL_DEVICE_LOCAL_MEM_SIZE);

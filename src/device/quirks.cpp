@@ -1,6 +1,8 @@
 // One driver per paragraph, with the version on which it was seen.
 #include "device/quirks.hpp"
 
+#include <algorithm>
+
 namespace heddle::device {
 
 namespace {
@@ -27,6 +29,26 @@ std::string direct_options(const Info& info) {
 bool computes_in_threads(const std::string& platform) { return platform == pocl; }
 
 bool calls_back_at_once(const Info& info) { return is_pocl(info); }
+
+bool overlaps(const Info& info) {
+  // PoCL (3.1 and 5.0 read): a thread that finds no groups left takes those of the next command of whatever queue.
+  return is_pocl(info) && info.kind == Kind::cpu;
+}
+
+Hold hold_of(const core::NdRange& range) {
+  const auto& items = range.global;
+  return {range.offset != core::Index{}, std::max(items[0], items[1]), std::max({items[0], items[1], items[2]}),
+          range.local};
+}
+
+bool may_join(const Hold& at_work, const Hold& next) {
+  // PoCL (3.1 read, 5.0 seen) keeps loaded kernels in a list: a launch takes the first with its hash and group size
+  // that was loaded for a grid at least as wide (the third dimension counts in newer ones only) and, if that was for no
+  // offset, has none; it moves that to the front, or loads another. When it ends, it gives back the first with its hash
+  // and group size. So two at work that hold different ones end the process with "pocl_release_dlhandle_cache:
+  // Assertion found->ref_count > 0". Who is no wider than one that is at work finds that one's in front.
+  return (at_work.shifted || !next.shifted) && next.plane <= at_work.plane && next.widest <= at_work.widest;
+}
 
 std::vector<const char*> device_variables() {
   return {"RUSTICL_ENABLE",       "GALLIUM_DRIVER",      // Mesa

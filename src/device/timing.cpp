@@ -14,6 +14,11 @@ double CpuWatch::ratio(Nanoseconds busy, std::int64_t groups) const {
   return std::min(1.0, core::seconds(*now - *begin_) / (core::seconds(busy) * filled));
 }
 
+Nanoseconds CpuWatch::worked(Nanoseconds busy) const {
+  const auto now = device_.cpu_time();
+  return begin_ && now ? std::min(busy, (*now - *begin_) / device_.info().units) : busy;
+}
+
 Result<core::Sample> timed(Device& device, Queue& queue, const Run& run, std::int64_t points, const Clock& clock) {
   const CpuWatch watch(device);
   const Nanoseconds begin = device.now();

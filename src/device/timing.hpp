@@ -21,6 +21,10 @@ class CpuWatch {
   // CPU time of this process since then / (`busy` x units that `groups` groups can fill), at most 1; 1 for other
   // devices.
   double ratio(Nanoseconds busy, std::int64_t groups) const;
+  // What the device would have taken for that with all of its units at work all the time; `busy`, where it took no
+  // longer, or nobody knows. Of a launch that ends when the last unit does, and began when the last had come, that is
+  // what it computed.
+  Nanoseconds worked(Nanoseconds busy) const;
 
  private:
   Device& device_;
