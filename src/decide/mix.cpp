@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "decide/abreast.hpp"
+
 namespace heddle::decide {
 
 namespace {
@@ -40,6 +42,8 @@ std::vector<bool> contenders(const Selection& all) {
 
 int count_of_regions(const Selection& all, std::int64_t points, bool begun) {
   if (!all.winner || all.mode == Mode::fully) return 0;
+  // Where several places were seen, they tell. In this very launch pieces cost more than what is left can gain.
+  if (is_abreast(all) && (begun || !places_differ(all))) return 0;
   const std::vector<bool> competing = contenders(all);
   const auto rivals = static_cast<double>(std::count(competing.begin(), competing.end(), true));
   double one = (begun ? std::max(shortest_region_begun, shortest_for_each * rivals) : shortest_region) * all.shortest;
@@ -80,7 +84,7 @@ Selection selection_in_region(const Selection& all, const core::Box& region, std
     costs.emplace_back(r == *all.winner ? expected : std::max(2 * expected, guess_of(rivals[r]).value_or(0)));
   }
   Selection out = selection_of(all.mode, all.units, std::move(rivals), all.shortest);
-  out.least = all.least, out.between = std::min(all.between, points / 32);
+  out.abreast = all.abreast, out.least = all.least;
   recall(out, costs, points);
   std::optional<Selection> agreed;
   const Rival& winner = all.rivals[*all.winner];

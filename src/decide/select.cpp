@@ -7,30 +7,25 @@
 #include <utility>
 
 #include "core/median.hpp"
+#include "decide/abreast.hpp"
 #include "decide/look.hpp"
 
 namespace heddle::decide {
 
 namespace {
 
-// Whether samples are: one of them is enough for all to be compared alike.
-bool are_coarse(const Selection& s) {
-  return !s.whole && std::any_of(s.rivals.begin(), s.rivals.end(), [&](const Rival& rival) {
-    const std::int64_t least = crowded(s) ? 1 : s.waves * s.units * core::volume(rival.footprint);
-    return runs(rival) && is_coarse(s, rival, std::max(s.length, least));
-  });
-}
+// A part that takes longer than so many probes is not computed twice.
+constexpr double long_part = 10;
 
 // Little of a region, which may be much of it where no part is small.
 std::int64_t little_of_region(const Selection& s, std::size_t r) { return rounded(s, r, s.length / 16, false); }
 bool can_be_piloted(const Selection& s, std::size_t r) {
-  return 2 * little_of_region(s, r) <= rounded(s, r, s.length, false, s.waves);
+  return 2 * little_of_region(s, r) <= rounded(s, r, s.length, false);
 }
 
-// Of two samples the lesser where one that was disturbed must not decide; not of those in regions that differ.
+// Of two samples of longer parts the lesser: one that was disturbed must not decide.
 std::optional<double> cost_in(const Selection& s, const Rival& rival) {
-  const bool of_own_parts = s.longer || (!same_parts(s) && are_coarse(s));
-  if (of_own_parts && rival.samples.size() == 2) return std::min(rival.samples[0], rival.samples[1]);
+  if (s.longer && rival.samples.size() == 2) return std::min(rival.samples[0], rival.samples[1]);
   return cost_of(rival);
 }
 
@@ -48,18 +43,13 @@ bool want_third(const Selection& s) {
   });
 }
 
-// Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing, but for
-// many cores, and where they are a good part of the launch, as single footprints are slower than many.
+// Samples that decide: repeats cost time; others by a variant that is nearly as good as the best cost nothing.
 std::size_t enough(const Selection& s, const Rival& rival) {
   if (same_parts(s) && !s.whole) return 2;
   if (want_third(s)) return 3;
   const auto mine = cost_in(s, rival), best = cost_in(s, s.rivals[best_of(s)]);
   const bool near = mine && best && *mine <= close * *best;
-  if (s.longer) return near ? 3 : 2;
-  const bool costly = !s.whole && rival.wave == 0 && is_round_costly(s, s.points);
-  if (costly) return 2;
-  if (crowded(s) && !s.whole) return near ? 3 : 2;
-  return near ? 9 : 5;
+  return s.longer ? (near ? 3 : 2) : near ? 9 : 5;
 }
 
 // Of a launch whose parts are alike two probes of each rival take this share, together.
@@ -131,55 +121,21 @@ bool is_doubtful(const Selection& s, std::size_t r) {
   return rival.samples.front() > far_off * best;
 }
 
-// Of a CPU, a look as long as what would be compared after it.
-bool is_look_a_sample(const Selection& s, std::size_t r) {
-  const Rival& rival = s.rivals[r];
-  return rival.wave == 0 && rival.look && *rival.look * static_cast<double>(rival.reach) >= s.shortest &&
-         2 * rival.reach >= rounded(s, r, s.length, false, s.waves);
-}
-
-// What it took for one region, or at first sight, it takes for others.
+// What it took for one region it takes for others.
 bool is_known_everywhere(const Selection& s, std::size_t r) {
   const Rival& rival = s.rivals[r];
-  return same_parts(s) && !s.whole && runs(rival) && !can_tell_regions(s, rival) &&
-         (!rival.samples.empty() || is_look_a_sample(s, r));
+  return same_parts(s) && !s.whole && runs(rival) && !can_tell_regions(s, rival) && !rival.samples.empty();
 }
 
-// A region is begun, and took its first rival so long. Others who need not compute it count as if they had: who takes
-// the same everywhere; and where the first is good and took what it took for its look, whoever's look was as good. Each
-// of them would cost a probe in vain, and what is computed between to be rid of the region in the device's cache.
-void excuse_others(Selection& s, std::size_t first, double cost) {
-  const auto is_like = [](double a, double b) { return a <= worse * b && b <= worse * a; };
-  const auto is_good = [&](std::size_t r) {
-    return is_look_a_sample(s, r) && *s.rivals[r].look <= far_off * best_look(s);
-  };
-  const bool as_at_sight =
-      can_tell_regions(s, s.rivals[first]) && is_good(first) && is_like(cost, *s.rivals[first].look);
+// A region is begun. Others who take the same everywhere count as if they had computed it: that would cost a probe in
+// vain.
+void excuse_others(Selection& s, std::size_t first) {
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
     Rival& rival = s.rivals[r];
-    if (std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end()) continue;
-    if (r == first || !runs(rival) || rival.samples.size() >= enough(s, rival)) continue;
-    const bool known = is_known_everywhere(s, r);
-    if (!known && !(as_at_sight && is_good(r))) continue;
-    rival.samples.push_back(known && !rival.samples.empty() ? rival.samples.front() : *rival.look);
-    rival.places.emplace_back();
+    if (r == first || !is_known_everywhere(s, r) || rival.samples.size() >= enough(s, rival)) continue;
+    rival.samples.push_back(rival.samples.front()), rival.places.emplace_back();
     s.visitors.push_back(r);
   }
-}
-
-// Who begins a region: those who were good at first sight, in turn, as nobody else shows what others need not compute.
-std::size_t first_in_region(const Selection& s) {
-  std::vector<std::pair<double, std::size_t>> good;
-  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
-    const Rival& rival = s.rivals[r];
-    if (runs(rival) && rival.wave == 0 && rival.look && *rival.look <= far_off * best_look(s) &&
-        can_tell_regions(s, rival))
-      good.emplace_back(*rival.look, r);
-  }
-  const auto turn = static_cast<std::size_t>(s.regions);
-  if (good.empty() || !same_parts(s) || s.whole) return turn % s.rivals.size();
-  std::sort(good.begin(), good.end());
-  return good[turn % good.size()].second;
 }
 
 // Whoever is nearly the best has taken the same in another region: those who are far off need not be seen there.
@@ -207,8 +163,8 @@ void decide_if_clear(Selection& s) {
     Rival& rival = s.rivals[r];
     if (!runs(rival)) continue;
     const auto mine = cost_in(s, rival);
-    const bool doubtful = (same_parts(s) && !s.whole) || are_coarse(s);
-    const double at_once = doubtful || s.longer ? far_off_elsewhere : far_off;
+    const bool doubtful = (same_parts(s) && !s.whole) || s.longer;
+    const double at_once = doubtful ? far_off_elsewhere : far_off;
     if (rival.samples.size() == 1 && is_known_everywhere(s, r)) continue;  // to hear it again costs nothing
     const double limit = rival.samples.size() >= 5 ? close : rival.samples.size() >= 2 ? worse : at_once;
     if (r != best && mine && *mine > limit * *cost) rival.out = true;
@@ -219,14 +175,9 @@ void decide_if_clear(Selection& s) {
   if (s.looked && (left == 1 || !open)) s.winner = best;
 }
 
-// Whether little of a region takes long on many cores, as far as looks tell: others will compute what lies beside it,
-// and need nothing between.
-bool takes_long(const Selection& s) {
-  return crowded(s) && s.mode == Mode::hybrid &&
-         best_look(s) * static_cast<double>(little_of_region(s, lead_of(s))) > long_part * s.shortest;
-}
-
 }  // namespace
+
+bool crowded(const Selection& s) { return s.units >= many_units && s.rivals.front().wave == 0; }
 
 Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double shortest) {
   Selection out;
@@ -247,6 +198,10 @@ std::optional<double> guess_of(const Rival& rival) {
 }
 
 std::optional<double> fair_guess_of(const Selection& s, std::size_t r) {
+  if (const auto lead = is_abreast(s) ? lead_abreast(s) : std::nullopt) {
+    if (!cost_abreast(s, r)) return std::nullopt;
+    return *cost_abreast(s, *lead) * factor_abreast(s, r, *lead);
+  }
   const std::size_t samples = s.rivals[lead_of(s)].samples.size();
   const auto alike = [&](const Rival& rival) { return !runs(rival) || rival.samples.size() == samples; };
   return std::all_of(s.rivals.begin(), s.rivals.end(), alike) ? guess_of(s.rivals[r]) : s.rivals[r].look;
@@ -255,6 +210,7 @@ std::optional<double> fair_guess_of(const Selection& s, std::size_t r) {
 std::size_t best_of(const Selection& s) {
   if (s.winner) return *s.winner;
   if (s.believed) return *s.believed;
+  if (is_abreast(s)) return lead_abreast(s).value_or(lead_of(s));
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
@@ -266,12 +222,13 @@ std::size_t best_of(const Selection& s) {
 
 std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::uint64_t launch) {
   if (s.winner) return std::nullopt;
+  if (is_abreast(s)) return next_abreast(s, points);
   double all = 0;  // points of one round
   std::int64_t first_look = 0;
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
     const Rival& rival = s.rivals[r];
     const std::int64_t one =
-        s.looked ? rounded(s, r, s.length, false, s.waves) : std::max(rival.wave, rounded(s, r, rival.reach, true));
+        s.looked ? rounded(s, r, s.length, false) : std::max(rival.wave, rounded(s, r, rival.reach, true));
     all += runs(s.rivals[r]) ? static_cast<double>(one) : 0;
     if (r == lead_of(s)) first_look = one;
   }
@@ -279,7 +236,8 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   // nobody who is a hundred times as slow should get a launch; and if they would take more, and the first a good part
   // of that, it gets one, and what that takes says whether others do.
   const bool too_much = all > static_cast<double>(points) && first_look > points / 16;
-  const bool whole = s.whole || (s.looked ? leave_too_little(all, points) : too_much && !s.rivals[lead_of(s)].look);
+  const bool whole =
+      s.whole || (s.looked ? 4 * all > static_cast<double>(points) : too_much && !s.rivals[lead_of(s)].look);
   const auto visited = [&](std::size_t r) {
     return std::find(s.visitors.begin(), s.visitors.end(), r) != s.visitors.end();
   };
@@ -289,7 +247,7 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
     // Data may be sorted: a region at the beginning can hold most of the work, and is compared on little of it.
     const bool pilot = s.mode == Mode::hybrid && same_parts(s) && !whole && !goes_on && !s.believed && !s.piloted &&
                        can_be_piloted(s, r);
-    const std::int64_t part = pilot || beside ? little_of_region(s, r) : rounded(s, r, s.length, false, s.waves);
+    const std::int64_t part = pilot || beside ? little_of_region(s, r) : rounded(s, r, s.length, false);
     return Probe{r, part, whole, repeat, points, false, pilot, beside};
   };
   if (s.believed) return probe(*s.believed);
@@ -302,9 +260,8 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   std::optional<std::size_t> next;
   const auto runs_of = [&](std::size_t r) { return s.rivals[r].samples.size() + s.rivals[r].prepared; };
   const std::size_t count = s.rivals.size();
-  const std::size_t first = first_in_region(s);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t r = (first + i) % count;
+    const std::size_t r = (static_cast<std::size_t>(s.regions) + i) % count;
     if (!runs(s.rivals[r]) || s.rivals[r].samples.size() >= enough(s, s.rivals[r])) continue;
     // A region is finished before the next is begun.
     const auto goes_on = [&](std::size_t one) { return probe(one).repeat || probe(one).beside; };
@@ -317,8 +274,6 @@ std::optional<Probe> next_probe(const Selection& s, std::int64_t points, std::ui
   return probe(*next);
 }
 
-std::int64_t between_of(const Selection& s) { return s.alike || takes_long(s) ? 0 : s.between; }
-
 bool to_be_repeated(const Selection& s, const Probe& probe) {
   if (!same_parts(s) || s.believed || probe.look || probe.whole) return false;
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
@@ -330,16 +285,23 @@ bool to_be_repeated(const Selection& s, const Probe& probe) {
 void begin(Selection& s, const Probe& probe, const core::Box& box, std::uint64_t launch) {
   if (probe.look) return;
   s.latest = {box, launch};
+  Rival& rival = s.rivals[probe.rival];
+  rival.pending = true, rival.at = s.latest;
+  if (is_abreast(s)) return;
   if (!probe.repeat && !probe.beside) {
     s.region = box, s.region_of = launch, s.visitors.clear(), ++s.regions;
-    s.piloted = false, s.heavy = takes_long(s);
+    s.piloted = s.heavy = false;
   }
   s.visitors.push_back(probe.rival);
 }
 
-void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, double share) {
+void drop(Selection& s, const Probe& probe) { s.rivals[probe.rival].pending = false; }
+
+void learn(Selection& s, const Probe& probe, double seconds) {
   const std::size_t r = probe.rival;
+  drop(s, probe);
   const std::int64_t points = probe.points;
+  if (is_abreast(s)) return learn_abreast(s, probe, seconds);
   Rival& rival = s.rivals[r];
   if (s.winner || points == 0) return;
   if (!rival.prepared) {
@@ -347,18 +309,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
     std::erase(s.visitors, r);     // once more
     return;
   }
-  // What is the rival's own work, and not done in vain, may well be repeated.
-  const bool costs = (probe.look || (same_parts(s) && !probe.whole && !s.believed)) && points > probe.of / little_of;
-  const double undisturbed = share * seconds / static_cast<double>(points);
-  const bool clear = probe.look && rival.wave == 0 && undisturbed > far_off_elsewhere * best_look(s);
-  if (disturbed && !costs && !clear && ++rival.disturbed <= 2) {
-    std::erase(s.visitors, r);  // once more
-    return;
-  }
-  // A few footprints may take long without being more work than others, as nothing that they read is in the cache.
-  constexpr double much_work = 4;
-  const bool usual = !crowded(s) && s.waves > 1 && seconds < much_work * best_look(s) * static_cast<double>(points);
-  if (probe.pilot && (seconds < s.shortest / 2 || usual)) {
+  if (probe.pilot && seconds < s.shortest / 2) {
     s.visitors.clear(), --s.regions, s.piloted = true;
     return;
   }
@@ -385,7 +336,7 @@ void learn(Selection& s, const Probe& probe, double seconds, bool disturbed, dou
       if (s.looked) return;
     }
     rival.samples.push_back(cost), rival.places.push_back(s.latest);
-    if (begins) excuse_others(s, r, cost);
+    if (begins) excuse_others(s, r);
     if (probe.whole) s.looked = s.whole = true;
     leave_out_doubtful(s, rival);
     return decide_if_clear(s);
@@ -413,12 +364,14 @@ void give_up(Selection& s, std::size_t r) {
     s.winner = static_cast<std::size_t>(last - s.rivals.begin());
   }
   if (s.winner == r) s.winner.reset();
+  if (is_abreast(s)) return settle_abreast(s, s.points);
   if (!s.looked && !s.winner && s.points > 0 && best_look(s) < std::numeric_limits<double>::infinity())
     settle_looks(s, s.points);
   if (!s.winner) decide_if_clear(s);
 }
 
 double factor_of(const Selection& s, std::size_t r) {
+  if (is_abreast(s)) return factor_abreast(s, r, best_of(s));
   const Rival &best = s.rivals[best_of(s)], &rival = s.rivals[r];
   std::vector<double> factors;  // at the same places
   for (std::size_t i = 0; i < best.places.size(); ++i) {
@@ -468,12 +421,12 @@ void begin_again(Selection& s) {
   s.together = {};
   for (Rival& rival : s.rivals) {
     rival.out = rival.failed;
-    rival.look.reset(), rival.looks = 0, rival.reach = 0, rival.glimpsed = 0, rival.disturbed = 0;
+    rival.look.reset(), rival.looks = 0, rival.reach = 0, rival.wide = false, rival.glimpsed = 0;
     rival.samples.clear(), rival.places.clear();
     s.together = core::joint(s.together, rival.footprint);
   }
   s.winner.reset(), s.believed.reset(), s.expected.reset();
-  s.surprises = 0, s.length = 0, s.waves = 1, s.doubted = false;
+  s.surprises = 0, s.length = 0, s.doubted = false;
   s.looked = s.whole = s.misled;
   s.visitors.clear(), s.regions = 0, s.alike = s.longer = s.piloted = s.heavy = false;
   s.spent = 0, s.done = 0, s.since = 0, s.usual = 0;
@@ -499,9 +452,9 @@ void recall(Selection& s, const std::vector<std::optional<double>>& costs, std::
 
 namespace {
 
-// All but those who are not worth a launch: of many cores each costs more than it could gain.
+// All but those who are not worth a launch.
 void compare_launches(Selection& s) {
-  const double hopeless = crowded(s) ? 2 : 8;
+  const double hopeless = s.abreast ? 2 : 8;  // several places have told of who is abreast
   std::vector<bool> out;
   for (std::size_t r = 0; r < s.rivals.size(); ++r) {
     const double factor = factor_of(s, r);
@@ -520,12 +473,13 @@ void watch(Selection& s, double seconds, std::int64_t points) {
       std::count_if(s.rivals.begin(), s.rivals.end(), [](const Rival& r) { return r.ready; }) < 2)
     return;
   s.usual = s.usual > 0 ? std::min(s.usual, cost) : cost;
-  const auto shown = guess_of(s.rivals[*s.winner]);
+  const auto shown = is_abreast(s) ? cost_abreast(s, *s.winner) : guess_of(s.rivals[*s.winner]);
   const bool by_parts = !s.whole || s.rivals[*s.winner].samples.empty();
-  const bool differ = s.mode != Mode::fully;
-  if (differ && by_parts && !s.misled && shown && (cost > 2 * *shown || *shown > 2 * cost)) {
+  const bool differ = s.mode != Mode::fully || s.abreast;
+  if (s.mode != Mode::fully && by_parts && !s.misled && shown &&
+      (cost > 2 * *shown || (!is_abreast(s) && *shown > 2 * cost))) {
     // Many cores take that long now and then for no reason: twice running they do not.
-    if (!crowded(s) || std::exchange(s.doubted, true)) return compare_launches(s);
+    if (!is_abreast(s) || std::exchange(s.doubted, true)) return compare_launches(s);
     return;
   }
   s.doubted = false;

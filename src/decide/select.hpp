@@ -20,6 +20,10 @@ struct Rival {
   std::int64_t wave = 0;
   // All of its points take the same, by its source: it takes that everywhere, which says nothing of others.
   bool uniform = false;
+  // One of its groups alone is a part: it can be timed on one core (abreast.hpp).
+  bool single = false;
+  bool wide = false;      // but takes too little for that
+  bool pending = false;   // such a part of it, or one that keeps all cores busy, is on its way
   bool ready = false;     // the device has built it
   bool prepared = false;  // and has run it: a first run may compile, and says nothing
   bool out = false;       // another one is better
@@ -33,7 +37,6 @@ struct Rival {
   // A first one that was too short to count, but may be enough when a better one was seen: its points and seconds.
   std::int64_t glimpsed = 0;
   double glimpse = 0;
-  int disturbed = 0;            // probes that something else disturbed
   std::vector<double> samples;  // seconds per point, one per probe
   // Where each of them was taken.
   struct Place {
@@ -42,6 +45,7 @@ struct Rival {
     bool operator==(const Place&) const = default;
   };
   std::vector<Place> places;
+  Place at;  // of the one that is pending
 };
 
 enum class Mode {
@@ -53,6 +57,7 @@ enum class Mode {
 
 struct Selection {
   Mode mode = Mode::fully;
+  bool abreast = false;       // of a CPU that runs several queues at once: parts lie side by side (abreast.hpp)
   int units = 1;              // compute units of the device: a probe keeps all of them busy
   std::vector<Rival> rivals;  // the base first
   std::optional<std::size_t> winner;
@@ -62,12 +67,11 @@ struct Selection {
   std::optional<double> expected;
   int surprises = 0;
   int reopened = 0;         // how often all competed again
-  bool doubted = false;     // the last launch took twice or half of what parts had shown
+  bool doubted = false;     // the last launch took twice what parts side by side had shown
   bool misled = false;      // parts did not show what launches take: those are compared
   bool looked = false;      // all were looked at
   std::int64_t points = 0;  // of launches of this kind
   std::int64_t length = 0;  // points of a probe, then
-  std::int64_t waves = 1;   // footprints for each unit, at least
   // Seconds that a probe takes, down to a quarter of it in launches that are short themselves; a look takes an eighth.
   double shortest = 200e-6;
   double least = 0;  // that anything takes on this device; 0: not known
@@ -88,17 +92,12 @@ struct Selection {
   bool heavy = false;    // little of this one, or the least part, took long: others compute what lies beside it
   bool alike = false;    // they took the same: from now on each rival computes parts of its own
   bool longer = false;   // which are longer than those before
-  // Points that others compute in the meantime: who computes a part again would else find it in the device's cache,
-  // where no launch finds it. 0: all of a launch fits into that, or nothing does.
-  std::int64_t between = 0;
 };
 
 // Slower than the best by this: out at first sight, or after one sample; the same where parts differ, so that another
-// may show the contrary, and where launches are so short that whole ones are compared; at first sight on a part that is
-// smaller than the one on which the first was seen; where parts differ, on one that takes long; after two samples;
-// after five.
-constexpr double far_off = 1.3, far_off_elsewhere = 2.5, far_off_on_less = 4, far_off_when_long = 2, worse = 1.1,
-                 close = 1.05;
+// may show the contrary, and where launches are so short that whole ones are compared; at first sight where parts
+// differ, on one that takes long; after two samples; after five.
+constexpr double far_off = 1.3, far_off_elsewhere = 2.5, far_off_when_long = 2, worse = 1.1, close = 1.05;
 // Another time per point than was expected: so many times as much, or as little.
 constexpr double surprising = 1.25, pleasing = 1.5;
 
@@ -111,6 +110,7 @@ struct Probe {
   bool look = false;    // at first sight: only who is far off is out
   bool pilot = false;   // little of a region, which may be all of it where that takes long
   bool beside = false;  // what lies beside the region, as computing that again would take too long
+  bool single = false;  // one group, which takes one core: others compute meanwhile
 
   bool operator==(const Probe&) const = default;
 };
@@ -120,29 +120,25 @@ Selection selection_of(Mode mode, int units, std::vector<Rival> rivals, double s
 // What to run next; nothing where the winner is known. `points` are those of the launch, which has a number.
 std::optional<Probe> next_probe(const Selection& selection, std::int64_t points, std::uint64_t launch = 0);
 
-// Whether the device is a CPU of many cores: then every part costs, as all wait for whoever is late, be it another's
-// work.
+// Whether the device is a CPU of many cores: where a part ends, all of them wait for whoever is late.
 constexpr int many_units = 8;
 bool crowded(const Selection& selection);
-
-// Points that others should compute between two probes now: none where each rival has parts of its own.
-std::int64_t between_of(const Selection& selection);
 
 // Whether other rivals will compute the part of this probe, too, if all goes well.
 bool to_be_repeated(const Selection& selection, const Probe& probe);
 
 // A probe begins, on this part of the launch.
 void begin(Selection& selection, const Probe& probe, const core::Box& box, std::uint64_t launch = 0);
-// It has ended. Where something else disturbed it, it is repeated, twice at most for each rival, unless it was much of
-// the launch and work that others do, too, or `share`, the part of the device that it had, shows that it is slow even
-// so.
-void learn(Selection& selection, const Probe& probe, double seconds, bool disturbed = false, double share = 0);
+// It has ended.
+void learn(Selection& selection, const Probe& probe, double seconds);
 // Whether a look of so many seconds shows the work, and not only what any launch costs: on 16 cores that may be more
 // than a look would take.
 bool tells(const Selection& selection, double seconds);
 // Whether a launch that wants to find out once more should: all of those since the last time together lasted twenty
 // times as long as that cost.
 bool worth_repeating(const Selection& selection);
+// It ended otherwise, and tells nothing.
+void drop(Selection& selection, const Probe& probe);
 // A rival failed, or is not there.
 void give_up(Selection& selection, std::size_t rival);
 // What each rival took in earlier runs, in seconds per point; where nothing is known of one, all compete. `points` are

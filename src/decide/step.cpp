@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <list>
 #include <numeric>
+
+#include "decide/abreast.hpp"
 
 namespace heddle::decide {
 
@@ -13,9 +16,11 @@ namespace {
 // Of a launch, as much as it costs to divide what is left: slices that wait for the slowest core, and code for an
 // offset that happens to be slower.
 constexpr double most_twice = 0.06;
-// Of a launch: where variants are looked at, and whatever is computed while they are compared lies beside it, so that
-// few pieces are left.
-constexpr double place_of_looks = 0.3;
+// Of a launch: where variants are looked at; and whatever is computed beside those that are compared at several places,
+// which is between these, so that few pieces are left.
+constexpr double place_of_looks = 0.3, place_of_others = 0.48;
+// What is less than one in so many points is not worth to be waited for.
+constexpr std::int64_t little = 16;
 
 double alone(const State& s, const Member& member) {
   return duration({s.space.volume(), 1, {member.worker}}, {s.space.volume()});
@@ -114,16 +119,16 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
   return std::vector<Action>{out};
 }
 
-// Whether a device that compares variants computes other parts, too. Where it runs one thing after the other, as
-// queued, it loses nothing by that as soon as it knows roughly who is good, is never idle between probes, and forgets
-// what a part was about. Not so with few groups in a part, or many cores: what is gained is lost when units wait for
-// the last one. Nor where what a part changes is copied before: nobody may write there meanwhile.
+// Whether a device that compares variants computes other parts, too: where the program wants that, or whole launches
+// are compared. Not where what a part changes is copied before: nobody may write there meanwhile.
 bool goes_on(const State& s, const Member& member) {
   const Selection& selection = *member.selection;
+  // Beside single groups, when all that are due are on their way and anybody was seen.
+  if (is_abreast(selection) && !selection.winner)
+    return s.meanwhile ||
+           (leaves_cores(selection, s.space.volume()) && (selection.believed || lead_abreast(selection)));
   if (selection.mode == Mode::swap && !selection.whole) return false;
-  const bool many = selection.length / selection.units / 8 >= core::volume(selection.together);
-  const bool fine = between_of(selection) > 0 || (!selection.longer && !crowded(selection) && many);
-  return s.meanwhile || selection.whole || (selection.looked && fine && member.queued.size() == 1);
+  return s.meanwhile || selection.whole;
 }
 
 // Points of such a part: who still compares can change to a better variant soon.
@@ -134,9 +139,45 @@ std::int64_t part_between(const State& s, const Selection& selection) {
   // In whole rounds of all units, if those are not a good part of the launch.
   std::int64_t round = std::min(core::volume(selection.together), std::int64_t{1} << 40) * selection.units;
   if (16 * round > s.space.volume()) round = 1;
-  // Before anybody was looked at there is no cache to be rid of, and who computes may be hundreds of times as slow.
-  const std::int64_t between = selection.looked ? between_of(selection) : 0;
-  return (std::max(4 * reach, between) + round - 1) / round * round;
+  return (4 * reach + round - 1) / round * round;
+}
+
+constexpr std::string_view for_choosing = "to find the best variant";
+
+bool is_idle(const Member& member) {
+  return member.beside == 0 && member.singles == 0 &&
+         std::all_of(member.queued.begin(), member.queued.end(), [](int queued) { return queued == 0; });
+}
+
+// The same for a device that compares abreast: whatever is due. True where it does nothing else meanwhile.
+bool probes_abreast(const State& s, std::size_t m, core::BoxSet* remaining, std::vector<Action>& out) {
+  Member member = s.members[m];
+  Selection selection = *member.selection;
+  core::BoxSet& left = remaining ? *remaining : member.own;
+  const std::int64_t points = s.settled ? member.given + member.own.volume() : s.space.volume();
+  // In a region of a launch, whose winner must only agree, at the beginning: the rest is one piece then. But for the
+  // first one, where data that are sorted have most of their work.
+  const bool agrees = selection.believed && s.space.begin != core::Index{};
+  while (auto probe = next_abreast(selection, points)) {
+    if (!can(member, probe->rival)) return false;
+    if (probe->single ? member.singles >= most_singles(selection) : !is_idle(member)) return true;
+    const core::Footprint& footprint = s.footprints[probe->rival];
+    const bool in_common = core::volume(selection.together) <= probe->points / selection.units;
+    std::int64_t step = 1;
+    for (std::size_t d = 0; d < 3; ++d)
+      step = s.space.extent(static_cast<int>(d)) > 1 ? selection.together.points[d] : step;
+    const auto box = left.carve(in_common ? selection.together : footprint, s.space, probe->points,
+                                agrees ? 0 : place_abreast(selection, probe->rival), step);
+    if (!box) return false;
+    probe->points = box->volume();
+    out.push_back(
+        {m, emptiest_queue(member), *box, for_choosing, probe->rival, probe, false, probe->single, probe->single});
+    begin(selection, *probe, *box, s.launch);
+    ++(probe->single ? member.singles : member.queued[emptiest_queue(member)]);
+    if (!probe->single) return !s.meanwhile;
+  }
+  member.selection = &selection;
+  return !selection.winner && !goes_on(s, member);
 }
 
 // Parts of the launch that show which variant is best, for those of the devices that do not know.
@@ -146,6 +187,7 @@ std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
   std::erase_if(shares, [&](const Share& share) {
     const Member& member = s.members[share.member];
     if (!member.selection) return false;
+    if (is_abreast(*member.selection)) return probes_abreast(s, share.member, s.settled ? nullptr : &left_to_all, out);
     const bool alone = !goes_on(s, member);
     if (member.probing) return alone;
     // Whoever has a part of its own finds out there.
@@ -154,9 +196,8 @@ std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
     const std::int64_t points = s.settled ? member.given + own.volume() : s.space.volume();
     auto probe = next_probe(*member.selection, points, s.launch);
     if (!probe || !can(member, probe->rival)) return false;
-    const bool idle = std::all_of(member.queued.begin(), member.queued.end(), [](int queued) { return queued == 0; });
     const std::size_t queue = emptiest_queue(member);
-    if (alone ? !idle : member.queued[queue] >= slices_per_queue) return alone;
+    if (alone ? !is_idle(member) : member.queued[queue] >= slices_per_queue) return alone;
     const core::Footprint& footprint = s.footprints[probe->rival];
     std::optional<core::Box> box;
     if (probe->repeat) {
@@ -193,7 +234,7 @@ std::vector<Action> probes(const State& s, std::vector<Share>& shares) {
       if (!box || (selection.longer && 2 * box->volume() < probe->points)) return false;  // a scrap tells nothing
     }
     probe->points = box->volume();
-    out.push_back({share.member, queue, *box, "to find the best variant", probe->rival, probe});
+    out.push_back({share.member, queue, *box, for_choosing, probe->rival, probe});
     return alone;
   });
   return out;
@@ -319,13 +360,68 @@ bool begins_anew(const State& s, const Member& member) {
   const double of_points = 1 - static_cast<double>(s.remaining.volume()) / static_cast<double>(s.space.volume());
   if (of_points <= 0 || of_points > most_twice) return false;
   // To compile it for that would cost more.
-  if (selection->mode == Mode::fully &&
+  if ((selection->mode == Mode::fully || is_abreast(*selection)) &&
       ((!member.compiled.empty() && !member.compiled[winner]) || !leaves_costly_scraps(s, member, winner)))
     return false;
   return share_compared(*selection, s.space.volume(), s.launch) <= most_twice;
 }
 
 namespace {
+
+bool fills_cores(const State& s, const Member& member) {
+  if (!member.selection || !is_abreast(*member.selection) || member.selection->winner || s.meanwhile) return false;
+  // Where nothing is on its way, what is due cannot be: too little is left, or who should compute it is not there.
+  const auto& rivals = member.selection->rivals;
+  return !is_idle(member) || std::any_of(rivals.begin(), rivals.end(), [](const Rival& r) { return r.pending; });
+}
+
+// Beside single groups that are timed: others by the best so far, one for each core that is free. So each has a core of
+// its own, and what is timed begins when its driver says so.
+void fill_cores(const State& s, std::size_t m, Member& member, core::BoxSet& left, std::vector<Action>& out) {
+  const Selection& selection = *member.selection;
+  const std::size_t variant = variant_of(s, member);
+  const Rival& rival = selection.rivals[variant];
+  const std::int64_t one = core::volume(s.footprints[variant]);
+  const std::int64_t points =
+      rival.single && !rival.wide ? one : std::max(one, rival.reach / selection.units / one * one);
+  while (goes_on(s, member) && member.singles < most_singles(selection)) {
+    const auto box = left.carve(s.footprints[variant], s.space, points, place_of_others);
+    if (!box) return;
+    ++member.singles;
+    out.push_back({m, emptiest_queue(member), *box, "beside what is timed", variant, std::nullopt, false, true, true});
+  }
+}
+
+// What was left by variants that were compared abreast lies in pieces. Little ones go first, and together, so that
+// nobody waits for the end of one; of the others two at once, or of few cores one, as nobody waits long there, and what
+// it takes tells which form of a kernel is faster (forms.hpp).
+void take_pieces(const State& s, std::size_t m, Member& member, core::BoxSet& left, std::vector<Action>& out) {
+  const Selection& selection = *member.selection;
+  const auto is_little = [&](const core::Box& box) { return little * box.volume() < s.space.volume(); };
+  const std::size_t best = variant_of(s, member);
+  const int most = crowded(selection) ? 2 : 1;
+  for (std::size_t v : by_cost(s, member, left.volume())) {
+    if (!can(member, v)) continue;
+    for (;;) {
+      std::vector<core::Box> pieces = left.whole_footprints(s.footprints[v], s.space);
+      std::erase_if(pieces, [&](const core::Box& box) { return !is_little(box); });
+      const auto less = [](const core::Box& a, const core::Box& b) { return a.volume() < b.volume(); };
+      const auto largest = std::max_element(pieces.begin(), pieces.end(), less);
+      if (member.singles >= most_singles(selection)) return;
+      std::optional<core::Box> box;
+      if (largest != pieces.end())
+        left.remove(*(box = *largest));
+      else if (member.beside < most)
+        box = left.take(s.footprints[v], s.space, s.space.volume(), s.axis);
+      if (!box) break;
+      const bool single = is_little(*box);
+      ++(single ? member.singles : member.beside);
+      out.push_back({m, emptiest_queue(member), *box, "what is left", v, std::nullopt, false, true, single});
+    }
+    // What its footprint does not fit into is for others, when all else is given away.
+    if (v == best && !left.whole_footprints(s.footprints[v], s.space).empty()) return;
+  }
+}
 
 // Tasks to whoever has room, the emptiest queues first.
 std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
@@ -347,6 +443,15 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
   const auto left_for = [&](Member& member) -> core::BoxSet& {
     return s.settled && !member.own.empty() ? member.own : now.remaining;
   };
+  for (const Share& share : shares) {
+    Member& member = now.members[share.member];
+    if (fills_cores(s, member)) fill_cores(s, share.member, member, left_for(member), out);
+    const bool in_pieces = member.selection && is_abreast(*member.selection) && !s.meanwhile &&
+                           !fills_cores(s, member) && !now.remaining.covers(s.space);
+    if (!in_pieces || sharing > 1 || begun || s.settled || member.worker.tasks > 1) continue;
+    take_pieces(s, share.member, member, now.remaining, out);
+    return out;
+  }
   for (;;) {
     const Share* next = nullptr;
     int least = slices_per_queue;
@@ -359,6 +464,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
           !s.settled && (sharing > 1 || begun) && static_cast<double>(member.given) >= safe_part(now, share);
       if (tail && busy >= (member.worker.tasks > 1 ? std::max<std::size_t>(2, member.queued.size()) : 2)) continue;
       // Whoever takes all of its part at once begins before others, of whom each task must be started.
+      if (fills_cores(s, member)) continue;
       const int queued = member.queued[emptiest_queue(member)];
       const bool sooner = next && queued == least && member.worker.tasks < now.members[next->member].worker.tasks;
       if (queued < least || sooner) least = queued, next = &share;
@@ -375,11 +481,7 @@ std::vector<Action> stream(const State& s, const std::vector<Share>& shares) {
     if (member.selection && !member.selection->winner && goes_on(s, member))
       points = std::min(points, part_between(s, *member.selection));
     std::size_t variant = variant_of(s, member);
-    // Where nothing is known of the beginning yet, others wait with it: data may be sorted, and most of the work there.
-    const Selection* open = member.selection && !member.selection->winner ? member.selection : nullptr;
     const auto take = [&](std::size_t v) {
-      if (open && open->between > 0 && !open->alike && !open->believed)
-        return left.carve(s.footprints[v], s.space, points, place_of_looks);
       return left.take(s.footprints[v], s.space, std::max<std::int64_t>(1, points), s.axis);
     };
     auto box = take(variant);
@@ -434,10 +536,16 @@ std::vector<Action> step(const State& s) {
   }
   if (out.empty()) return stream(s, members);
   State rest = s;
+  std::list<Selection> compared;  // as they are when these have begun
   for (const Action& probe : out) {
     rest.remaining.remove(probe.box);
-    rest.members[probe.member].probing = true;
-    ++rest.members[probe.member].queued[probe.queue];
+    Member& member = rest.members[probe.member];
+    member.probing = true;
+    ++(probe.single ? member.singles : member.queued[probe.queue]);
+    if (!member.selection || !is_abreast(*member.selection)) continue;
+    const bool first = compared.empty() || member.selection != &compared.back();
+    if (first) member.selection = &compared.emplace_back(*member.selection);
+    begin(compared.back(), *probe.probe, probe.box, s.launch);
   }
   for (Action& action : stream(rest, members)) out.push_back(std::move(action));
   return out;

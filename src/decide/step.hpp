@@ -26,6 +26,8 @@ struct Member {
   Worker worker;                         // what it needs for so many points
   bool known = false;                    // something is known of how fast it computes
   std::vector<int> queued;               // slices on the way, per queue
+  int beside = 0;                        // and of those that may overlap
+  int singles = 0;                       // and of those of one group
   std::vector<bool> can;                 // per variant: it has built it; empty: all
   std::vector<bool> compiled;            // per variant: for all of the launch; empty: all
   const Selection* selection = nullptr;  // of variants; none: the base is the only one
@@ -64,7 +66,9 @@ struct Action {
   std::string_view reason;
   std::size_t variant = 0;
   std::optional<Probe> probe;
-  bool again = false;  // also points that were computed before
+  bool again = false;   // also points that were computed before
+  bool beside = false;  // may overlap with others of the launch
+  bool single = false;  // and is one group
 
   bool operator==(const Action&) const = default;
 };

@@ -139,21 +139,6 @@ std::int64_t wave_of(const device::Info& info, const Way& way) {
   return groups * info.units * core::volume(way.footprint);
 }
 
-// Points of which a device's cache holds all bytes, as far as launches of this kind touch them.
-std::int64_t points_in_cache(const device::Info& info, const Launch& launch) {
-  std::int64_t bytes = 0;
-  for (const Slice::Use& use : uses_of(launch)) {
-    core::SpanSet touched = use.touch.read;
-    touched.add(use.touch.written);
-    bytes += touched.size();
-  }
-  // All of them stay there, or it takes too much of the launch to be rid of them.
-  if (bytes < 2 * static_cast<std::int64_t>(info.cache)) return 0;
-  const auto points = static_cast<double>(launch.space.volume());
-  return static_cast<std::int64_t>(
-      std::min(points / 32, static_cast<double>(info.cache) / static_cast<double>(bytes) * points));
-}
-
 const char* name_of(decide::Mode mode) {
   return mode == decide::Mode::fully ? "fully" : mode == decide::Mode::hybrid ? "hybrid" : "swap";
 }
@@ -347,6 +332,7 @@ void Engine::choose(Launch& launch) {
       rivals.push_back({.footprint = way.part,
                         .wave = wave_of(members_[m].device->info(), way),
                         .uniform = facts && takes_the_same_everywhere(*facts),
+                        .single = !members_[m].spares.empty() && way.part.points == way.footprint.points,
                         .ready = built.state == Built::State::ready && (!launch.undivided.empty() || can_cut) &&
                                  way.inputs != Way::Inputs::failed});
     }
@@ -358,9 +344,13 @@ void Engine::choose(Launch& launch) {
     if (!fresh && choice.selection.winner) ++choice.selection.since;
     const bool over = choice.probing == 0 && decide::worth_repeating(choice.selection);
     if (fresh || (wishes.profiling == Profiling::always && over && !joined)) {
-      choice.selection = decide::selection_of(mode, members_[m].device->info().units, std::move(rivals),
+      // Where parts of their own are enough, nothing need be computed twice.
+      const bool abreast =
+          members_[m].device->info().kind == device::Kind::cpu && launch.undivided.empty() && !wishes.mode;
+      choice.selection = decide::selection_of(abreast && mode == decide::Mode::swap ? decide::Mode::hybrid : mode,
+                                              members_[m].device->info().units, std::move(rivals),
                                               core::seconds(options_.shortest_probe));
-      if (mode == decide::Mode::hybrid) choice.selection.between = points_in_cache(members_[m].device->info(), launch);
+      choice.selection.abreast = abreast;
       choice.regions.clear(), choice.settled = false, choice.undivided = {};
       ++generation_;
     }
@@ -405,18 +395,16 @@ void Engine::learn(const Slice& slice) {
   decide::Selection& selection = slice.choice->selection;
   Nanoseconds duration = member.device->now() - slice.begin;
   if (auto times = slice.events.back()->times(); times && times->duration().count() > 0) duration = times->duration();
+  if (selection.abreast && !slice.beside && !slice.probe->whole) duration = slice.cpu->worked(duration);
   const bool open = !selection.winner, believed = selection.believed.has_value();
   selection.rivals[slice.probe->rival].prepared = !slice.first;
   const core::Sample sample{
       .points = slice.box.volume(),
-      .duration = duration,
+      .duration = slice.probe->single ? duration / member.device->info().units : duration,
       .contention = slice.cpu->ratio(duration, launch.ways[slice.way].groups(slice.box).volume())};
-  // A unit that begins late, or waits for the last group, takes a good part of a short probe; another program takes
-  // most of it.
-  const bool disturbed = sample.contention < core::trusted_contention / 2;
-  if (!slice.first) member.least = std::min(member.least, duration);
+  if (!slice.first && !slice.beside) member.least = std::min(member.least, duration);
   selection.least = slice.first ? 0 : core::seconds(member.least);
-  decide::learn(selection, *slice.probe, core::seconds(duration), disturbed, sample.contention);
+  decide::learn(selection, *slice.probe, core::seconds(duration));
   if (launch.choices[slice.member] == slice.choice) launch.probed[slice.member] = true;
   // Looks that were too short tell nothing.
   const bool too_little = slice.probe->pilot && core::seconds(duration) < selection.shortest / 2;

@@ -92,6 +92,16 @@ Engine::Engine(std::vector<device::Device*> devices, Options options)
       }
       member.lanes.push_back({std::move(*queue)});
     }
+    // As many single groups as may be at work at once, and two slices of what is left.
+    const int spares = device->info().overlaps ? std::min(32, 2 * device->info().units) + 2 : 0;
+    for (int q = 0; q < spares; ++q) {
+      auto queue = device->open_queue(device::Device::Timing::on);
+      if (!queue) {
+        member.spares.clear();
+        break;
+      }
+      member.spares.push_back({std::move(*queue)});
+    }
     if (device->info().space == host_memory) continue;
     all_on_host_ = false;
     if (one)
@@ -154,6 +164,7 @@ Engine::~Engine() {
   for (Member& member : members_) {
     if (!member.gone) continue;  // a device that hangs would make us wait for it
     for (Member::Lane& lane : member.lanes) keep_for_good(std::move(lane.queue));
+    for (Member::Lane& lane : member.spares) keep_for_good(std::move(lane.queue));
     keep_for_good(std::move(member.timed));
     keep_for_good(std::move(member.gathering));
     keep_for_good(std::move(member.bringing));

@@ -99,6 +99,10 @@ class Engine {
       Nanoseconds last_end{0};
     };
     std::vector<Lane> lanes;
+    // Of a CPU that runs several queues at once, for parts of a launch in which variants are compared; and slices in
+    // them, of one group and others.
+    std::vector<Lane> spares;
+    int singles = 0, beside = 0;
     std::unique_ptr<device::Queue> timed;      // for probes, where lanes are not
     std::unique_ptr<device::Queue> gathering;  // of a device with memory of its own: nothing waits behind slices
     std::unique_ptr<device::Queue> bringing;   // the same in the other direction
@@ -292,6 +296,9 @@ class Engine {
   core::Result<InBuffer> place_of(const Slice& slice, const Slice::Use& use);
   bool brings_back(const Slice& slice, const Slice::Use& use) const;
   device::Queue& queue_of(const Slice& slice);
+  Member::Lane& lane_of(const Slice& slice);
+  void choose_code(Slice& slice) const;
+  bool clashes(Slice& slice) const;
   std::optional<decide::Form> form_of(const Slice& slice, const core::NdRange& range) const;
   void note_form(const Slice& slice);
   static bool first_of(device::Kernel& kernel, const core::NdRange& range);

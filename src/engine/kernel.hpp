@@ -22,6 +22,8 @@ struct KernelSource {
   std::string name;     // the kernel function
   std::string text;     // OpenCL C
   std::string options;  // for its compiler
+
+  bool operator==(const KernelSource&) const = default;
 };
 
 // How one kernel runs in parts.

@@ -10,6 +10,7 @@
 #include "core/box.hpp"
 #include "core/errors.hpp"
 #include "decide/parts.hpp"
+#include "device/quirks.hpp"
 #include "device/timing.hpp"
 #include "engine/arguments.hpp"
 #include "engine/kernel.hpp"
@@ -135,6 +136,9 @@ struct Slice {
   std::shared_ptr<Launch> launch;
   core::Box box;
   std::size_t member = 0, queue = 0, way = 0;
+  bool beside = false;    // in one of the queues whose slices may overlap
+  bool single = false;    // and one group
+  bool alone = true;      // nothing else but such was at work on its device meanwhile
   bool windowed = false;  // runs in window form
   std::optional<decide::Probe> probe;
   Choice* choice = nullptr;            // that the probe is for
@@ -142,6 +146,9 @@ struct Slice {
   std::shared_ptr<const Aside> apart;  // and that it computes is thrown away: the memories that it works on instead
   bool first = false;                  // in its form: the driver may compile
   std::optional<decide::Form> form;    // on a CPU, of a kernel that can be cut in two ways
+  device::Kernel* code = nullptr;      // what is launched, and how
+  core::NdRange range;
+  device::Hold hold;  // that its driver has while it is at work
   struct Use {
     std::shared_ptr<Memory> memory;
     Touch touch;      // in bytes of the memory

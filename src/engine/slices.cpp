@@ -14,9 +14,10 @@ using core::Failure;
 using core::FailureKind;
 using device::host_memory;
 
-// Runs it now, or as soon as its bytes are where they can be copied from.
+// Runs it now, or as soon as its bytes are where they can be copied from, and nothing is in its way.
 void Engine::run(const std::shared_ptr<Slice>& slice) {
-  switch (at_hand(*slice)) {
+  choose_code(*slice);
+  switch (clashes(*slice) ? AtHand::soon : at_hand(*slice)) {
     case AtHand::soon:
       if (std::find(held_.begin(), held_.end(), slice) == held_.end()) held_.push_back(slice);
       return;
@@ -196,6 +197,56 @@ void Engine::note_form(const Slice& slice) {
     (void)begin_form(way.kernel, slice.member, "box");
 }
 
+// What computes it: the kernel as it is, or a form of it.
+void Engine::choose_code(Slice& slice) const {
+  const Way& way = slice.launch->ways[slice.way];
+  const Built& built = way.kernel->built[slice.member];
+  const core::Box groups = way.groups(slice.box);
+  slice.code = built.original.get();
+  slice.range = way.range(groups);
+  slice.form = form_of(slice, slice.range);
+  const bool instead = slice.form == decide::Form::box, part = slice.box != slice.launch->space;
+  if (!slice.windowed && !instead && !(part && way.kernel->cut_by() == CutBy::box)) return;
+  slice.code = slice.windowed ? built.windows.kernel.get()
+               : instead      ? built.instead_of_offset.kernel.get()
+                              : built.box.get();
+  slice.range = core::box_launch(way.grid, groups).range;
+}
+
+// Whether the same code is at work in another queue of its device, in a way that its driver does not stand beside this
+// one (device/quirks.cpp). If not, it is held like those.
+bool Engine::clashes(Slice& slice) const {
+  slice.hold = device::hold_of(slice.range);
+  if (members_[slice.member].spares.empty()) return false;
+  const auto source_of = [](const Slice& one) -> const KernelSource& {
+    return one.launch->ways[one.way].kernel->source();
+  };
+  std::optional<device::Hold> joins;
+  bool before = true;
+  for (const auto& launch : active_) {
+    for (const auto& other : launch->in_flight) {
+      before &= other.get() != &slice;
+      if (other.get() == &slice || other->member != slice.member) continue;
+      if (!slice.beside && !other->beside) continue;  // one after the other
+      if (other->hold.local != slice.hold.local || !(source_of(*other) == source_of(slice))) continue;
+      if (!other->launched && before) return true;  // it waits, and nobody overtakes it
+      if (!other->launched) continue;
+      // One that follows others in its queue is held when its turn comes, and nobody knows how.
+      if (slice.beside != other->beside || !device::may_join(other->hold, slice.hold)) return true;
+      joins = other->hold;
+    }
+  }
+  if (joins) slice.hold = *joins;
+  for (const auto& launch : active_) {
+    for (const auto& other : launch->in_flight) {
+      if (other.get() == &slice || other->member != slice.member || !other->launched) continue;
+      if (!slice.beside && !other->beside) continue;
+      other->alone &= slice.single, slice.alone &= other->single;
+    }
+  }
+  return false;
+}
+
 // All that it needs is there or on its way.
 core::Status Engine::launch(Slice& slice) {
   const Launch& launch = *slice.launch;
@@ -251,28 +302,17 @@ core::Status Engine::launch(Slice& slice) {
   } catch (const std::bad_alloc&) {
     return Failure{FailureKind::allocation, "too little memory on the host to join what it changes", ""};
   }
-  const bool whole = slice.box == launch.space;
-  device::Kernel* code = kernel.built[slice.member].original.get();
-  const core::Box groups = way.groups(slice.box);
-  core::NdRange range = way.range(groups);
-  slice.form = form_of(slice, range);
-  const bool box_instead = slice.form == decide::Form::box;
-  if (slice.windowed || box_instead || (!whole && kernel.cut_by() == CutBy::box)) {
-    const core::BoxLaunch boxed = core::box_launch(way.grid, groups);
-    const Built& built = kernel.built[slice.member];
-    code = slice.windowed ? built.windows.kernel.get()
-           : box_instead  ? built.instead_of_offset.kernel.get()
-                          : built.box.get();
-    range = boxed.range;
+  if (slice.code != kernel.built[slice.member].original.get()) {
+    const core::BoxLaunch boxed = core::box_launch(way.grid, way.groups(slice.box));
     for (const auto& hidden :
          {boxed.arguments.base, boxed.arguments.count, boxed.arguments.groups, boxed.arguments.offset})
       arguments.push_back(device::scalar(hidden));
     for (std::uint64_t begin : windows) arguments.push_back(device::scalar(begin));
   }
-  auto launched = queue.launch({*code, arguments, range}, waits);
+  auto launched = queue.launch({*slice.code, arguments, slice.range}, waits);
   if (!launched) return launched.failure();
   slice.launched = true;
-  slice.first = first_of(*code, range);
+  slice.first = first_of(*slice.code, slice.range);
   slice.events.push_back(*launched);
   for (Slice::Use& use : slice.uses) {
     const bool joined = !use.after.bytes.empty();
@@ -292,8 +332,14 @@ core::Status Engine::launch(Slice& slice) {
   return queue.flush();
 }
 
+Engine::Member::Lane& Engine::lane_of(const Slice& slice) {
+  Member& member = members_[slice.member];
+  return slice.beside ? member.spares[slice.queue] : member.lanes[slice.queue];
+}
+
 device::Queue& Engine::queue_of(const Slice& slice) {
   Member& member = members_[slice.member];
+  if (slice.beside) return *lane_of(slice).queue;
   return slice.probe && member.timed ? *member.timed : *member.lanes[slice.queue].queue;
 }
 
@@ -345,6 +391,7 @@ void Engine::collect(const std::shared_ptr<Slice>& slice) {
   }
   turn(slice->launch);
   turn_hungry(slice->launch.get());
+  if (!held_.empty()) run_held();  // what it was in the way of
 }
 
 void Engine::succeed(Slice& slice) {
@@ -380,11 +427,14 @@ void Engine::succeed(Slice& slice) {
     if (auto times = slice.fetching.back()->times(); times && times->duration() > Nanoseconds{0})
       now = std::min(now, slice.arrived + times->duration());
   }
-  const Nanoseconds begin = std::max(slice.begin, member.lanes[slice.queue].last_end);
-  note_pace(slice, now - begin);
-  note_form(slice);
+  const Nanoseconds begin = std::max(slice.begin, lane_of(slice).last_end);
+  if (!slice.beside) note_pace(slice, now - begin);
+  if (slice.alone && !slice.single) note_form(slice);
   launch.ready[slice.member] = std::max(launch.ready[slice.member], now);
-  slice.probe ? learn(slice) : count_winner(slice);
+  if (slice.probe)
+    learn(slice);
+  else if (slice.alone && !slice.single)
+    count_winner(slice);
   launch.began = std::min(begin, launch.began.value_or(begin));
   launch.timed_fairly &= !slice.first && (!slice.probe || !launch.divided_later);
   launch.report.windows += slice.windowed;
@@ -400,9 +450,10 @@ void Engine::release(Slice& slice) {
   for (Slice::Use& use : slice.uses) use.window.reset();  // room for whoever comes next
   if (slice.choice) --slice.choice->probing;
   drop_aside(slice);
-  Member& member = members_[slice.member];
-  --member.lanes[slice.queue].queued;
-  member.lanes[slice.queue].last_end = member.device->now();
+  if (slice.choice) decide::drop(slice.choice->selection, *slice.probe);
+  if (slice.beside) --(slice.single ? members_[slice.member].singles : members_[slice.member].beside);
+  --lane_of(slice).queued;
+  lane_of(slice).last_end = members_[slice.member].device->now();
   auto& all = slice.launch->in_flight;
   all.erase(std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.get() == &slice; }));
 }

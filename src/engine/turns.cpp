@@ -86,6 +86,7 @@ decide::State Engine::state_of(const Launch& launch) const {
     describe(launch, m, to);
     if (const Choice* choice = launch.choices[m]) to.selection = &choice->selection, to.probing = choice->probing > 0;
     for (const Member::Lane& lane : member.lanes) to.queued.push_back(lane.queued);
+    to.beside = member.beside, to.singles = member.singles;
     if (!launch.own.empty()) to.own = launch.own[m], out.settled = true;
   }
   return out;
@@ -254,9 +255,15 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   auto slice = std::make_shared<Slice>();
   slice->launch = launch, slice->box = action.box, slice->member = action.member, slice->queue = action.queue;
   slice->way = action.variant, slice->probe = action.probe;
+  if (const auto& spares = members_[action.member].spares; action.beside && !spares.empty()) {
+    const auto less = [](const Member::Lane& a, const Member::Lane& b) { return a.queued < b.queued; };
+    slice->beside = true, slice->single = action.single;
+    slice->queue = static_cast<std::size_t>(std::min_element(spares.begin(), spares.end(), less) - spares.begin());
+  }
   const bool again = action.again || (action.probe && action.probe->repeat);
   std::shared_ptr<Aside>& aside = launch->asides[action.member];
-  const bool swaps = action.probe && launch->mode == decide::Mode::swap;
+  const bool swaps =
+      action.probe && choice_of(*launch, action.member, action.box)->selection.mode == decide::Mode::swap;
   if (swaps && again) {
     if (!aside || aside->box != action.box) {  // what was there before could not be copied: it is not repeated
       choice_of(*launch, action.member, action.box)->selection.visitors.clear();
@@ -324,7 +331,8 @@ Engine::Placed Engine::start(const std::shared_ptr<Launch>& launch, const decide
   launch->given[action.member] += before - launch->remaining.volume();
   for (SliceReport& done : launch->report.slices) done.repeat |= action.again;  // all of it comes once more
   launch->in_flight.push_back(slice);
-  ++members_[action.member].lanes[action.queue].queued;
+  ++lane_of(*slice).queued;
+  if (slice->beside) ++(slice->single ? members_[action.member].singles : members_[action.member].beside);
   if (core::TraceSink* sink = core::trace()) {
     sink->add({core::TraceKind::decision, "host", kernel.source().name,
                fmt::format("{} on {}: {}", core::to_string(action.box), members_[action.member].device->info().id,

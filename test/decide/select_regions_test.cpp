@@ -89,54 +89,23 @@ TEST(Select, WhoseOwnPointsAreAlikeSaysNothingOfOthers) {
   }
 }
 
-// Nor need it be seen in another region, or in any if its look was as long as that.
+// Nor need it be seen in another region.
 TEST(Select, WhoseOwnPointsAreAlikeIsComparedOnce) {
-  for (const bool long_looks : {false, true}) {
-    Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128), rival(128)});
-    s.rivals[1].uniform = true;
-    std::vector<int> compared(3);
-    while (const auto probe = next_probe(s, 1 << 20)) {
-      Probe done = *probe;
-      if (probe->repeat) done.points = s.region.volume();
-      if (probe->look && long_looks) done.points = 4096;
-      begin(s, *probe, core::box_of(done.points));
-      compared[probe->rival] += !probe->look && !probe->pilot;
-      const double at_sight[] = {1.1e-7, 1e-7, 1.1e-7}, first[] = {1.3e-7, 1e-7, 1.25e-7}, then[] = {1e-8, 1e-7, 2e-8};
-      const double cost = (probe->look ? at_sight : s.regions < 2 ? first : then)[probe->rival];
-      learn(s, done, 5e-6 + static_cast<double>(done.points) * cost);
-    }
-    EXPECT_EQ(compared, (std::vector<int>{2, long_looks ? 0 : 1, 2}));
-    EXPECT_EQ(s.rivals[1].samples, std::vector<double>(2, s.rivals[1].samples.front()));
-    EXPECT_EQ(s.winner, 0u);
+  Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128), rival(128)});
+  s.rivals[1].uniform = true;
+  std::vector<int> compared(3);
+  while (const auto probe = next_probe(s, 1 << 20)) {
+    Probe done = *probe;
+    if (probe->repeat) done.points = s.region.volume();
+    begin(s, *probe, core::box_of(done.points));
+    compared[probe->rival] += !probe->look && !probe->pilot;
+    const double at_sight[] = {1.1e-7, 1e-7, 1.1e-7}, first[] = {1.3e-7, 1e-7, 1.25e-7}, then[] = {1e-8, 1e-7, 2e-8};
+    const double cost = (probe->look ? at_sight : s.regions < 2 ? first : then)[probe->rival];
+    learn(s, done, 5e-6 + static_cast<double>(done.points) * cost);
   }
-}
-
-// Who began a region took there what it took for its look: so do others whose looks were good.
-TEST(Select, WhereARegionIsLikeTheLooksTheseCount) {
-  for (const Mode mode : {Mode::hybrid, Mode::swap}) {
-    for (const double there : {1.05, 1.2}) {  // times what looks take
-      Selection s = selection_of(mode, 1, {rival(128), rival(128), rival(128), rival(128)});
-      s.looked = true, s.points = 1 << 20, s.length = 2048;
-      const double looks[] = {1.25e-7, 1e-7, 1.05e-7, 1.5e-7};  // the last is not good
-      for (std::size_t r = 0; r < 4; ++r) s.rivals[r].look = looks[r], s.rivals[r].reach = 2048, s.rivals[r].looks = 1;
-      std::vector<std::size_t> compared;
-      for (int i = 0; i < 30 && !s.alike && !s.winner; ++i) {
-        Probe probe = *next_probe(s, 1 << 20);
-        if (probe.repeat) probe.points = s.region.volume();
-        begin(s, probe, core::box_of(probe.points));
-        if (!probe.pilot) compared.push_back(probe.rival);
-        learn(s, probe, static_cast<double>(probe.points) * looks[probe.rival] * there);
-      }
-      if (there < 1.1) {
-        EXPECT_EQ(compared, (std::vector<std::size_t>{1, 3, 2}));
-      } else {
-        EXPECT_EQ(compared.front(), 1u);
-        EXPECT_EQ(std::count(compared.begin(), compared.end(), 0u), 1);
-      }
-      EXPECT_TRUE(s.alike);
-      EXPECT_TRUE(s.rivals[3].out && !s.rivals[0].out);
-    }
-  }
+  EXPECT_EQ(compared, (std::vector<int>{2, 1, 2}));
+  EXPECT_EQ(s.rivals[1].samples, std::vector<double>(2, s.rivals[1].samples.front()));
+  EXPECT_EQ(s.winner, 0u);
 }
 
 // In a launch of two halves, looks and the first region of whoever is the same in both say nothing of another.
@@ -183,24 +152,6 @@ TEST(Select, WhoIsDisturbedIsNotComparedWithTheLesserOfOthers) {
   EXPECT_EQ(s.winner, 0u);
 }
 
-// Nor is anybody excused from a region whose first was disturbed: that is begun once more.
-TEST(Select, ARegionWhoseFirstWasDisturbedIsBegunAgain) {
-  Selection s = selection_of(Mode::hybrid, 2, {rival(1024), rival(1024)});
-  s.rivals[1].uniform = true;
-  s.looked = true, s.points = 1 << 20, s.length = 2048;
-  for (Rival& one : s.rivals) one.look = 3e-7, one.reach = 2048, one.looks = 1;
-  const Probe first = *next_probe(s, 1 << 20);
-  begin(s, first, core::box_of(first.points));
-  learn(s, first, 1e-3, true);
-  EXPECT_TRUE(s.visitors.empty() && s.rivals[1].samples.empty());
-  const Probe again = *next_probe(s, 1 << 20);
-  EXPECT_EQ(again.rival, first.rival);
-  EXPECT_FALSE(again.repeat || again.beside);
-  begin(s, again, core::box_of(again.points));
-  learn(s, again, 9e-4);
-  EXPECT_EQ(s.rivals[1].samples, std::vector<double>{3e-7});
-}
-
 // What need not be computed again needs no copy.
 TEST(Select, NobodyRepeatsWhereTheOthersAreKnown) {
   Selection s = selection_of(Mode::swap, 2, {rival(1024), rival(1024)});
@@ -208,7 +159,7 @@ TEST(Select, NobodyRepeatsWhereTheOthersAreKnown) {
   for (Rival& one : s.rivals) one.look = 3e-7, one.reach = 2048, one.looks = 1;
   const Probe probe = *next_probe(s, 1 << 20);
   EXPECT_TRUE(to_be_repeated(s, probe));
-  s.rivals[1 - probe.rival].uniform = true;
+  s.rivals[1 - probe.rival].uniform = true, s.rivals[1 - probe.rival].samples = {3e-7};
   EXPECT_FALSE(to_be_repeated(s, probe));
 }
 
@@ -268,29 +219,6 @@ TEST(Select, WhatTakesLongIsNotRepeated) {
   EXPECT_EQ(s.winner, 1u);
 }
 
-// On many cores nothing is computed between two rivals then, and nobody has more than three samples.
-TEST(Select, OnManyCoresWhatTakesLongHasNothingBetween) {
-  constexpr std::int64_t points = 1 << 20;
-  for (const double cost : {1e-7, 4e-6}) {  // the least part takes 0.1 or 4 ms
-    Selection s = selection_of(Mode::hybrid, 8, {rival(128), rival(128)});
-    s.between = points / 32;
-    std::vector<int> samples(2);
-    while (const auto probe = next_probe(s, points)) {
-      const bool second = !probe->look && !probe->pilot && !s.alike && s.visitors.size() == 1;
-      EXPECT_EQ(probe->repeat, second && cost < 1e-6);
-      EXPECT_EQ(probe->beside, second && cost > 1e-6);
-      EXPECT_TRUE(!s.looked || between_of(s) == (s.alike || cost > 1e-6 ? 0 : points / 32)) << cost;
-      Probe done = *probe;
-      if (probe->repeat) done.points = s.region.volume();
-      begin(s, *probe, core::box_of(done.points));
-      samples[probe->rival] += s.alike;
-      learn(s, done, 5e-6 + static_cast<double>(done.points) * (probe->rival == 0 ? cost : 1.02 * cost));
-    }
-    EXPECT_EQ(s.winner, 0u);
-    EXPECT_EQ(samples, (std::vector<int>{3, 3}));
-  }
-}
-
 // But a region of which little took little is computed by all: what is heavy of it need not lie beside it.
 TEST(Select, ARegionThatIsHeavyInOnePlaceIsComputedByAll) {
   Selection s = selection_of(Mode::hybrid, 1, {rival(128), rival(128)});
@@ -308,21 +236,6 @@ TEST(Select, WhereTheLeastPartTakesLongNothingIsRepeated) {
     EXPECT_EQ(out.winner, 0u);
     EXPECT_EQ(out.wasted, 0);
     EXPECT_EQ(probes[1], 1);
-  }
-}
-
-// Where the least parts of all are much of the launch, whoever got the place with most of the work is not out for that.
-TEST(Select, OnManyCoresLooksOnMuchOfALaunchLeaveMoreInIt) {
-  for (const std::int64_t points : {32'000, 512'000}) {
-    Selection s = selection_of(Mode::hybrid, 16, {rival(128), rival(256), rival(256)});
-    const double cost[] = {6e-6, 2.7e-6, 0.9e-6};
-    for (int i = 0; i < 6 && !s.looked; ++i) {
-      const Probe probe = next_probe(s, points).value();
-      learn(s, probe, cost[probe.rival] * static_cast<double>(probe.points));
-    }
-    EXPECT_TRUE(s.looked);
-    EXPECT_TRUE(s.rivals[0].out);
-    EXPECT_EQ(s.rivals[1].out, points > 32'000);
   }
 }
 
@@ -351,10 +264,9 @@ TEST(Select, SwapComparesAsHybridDoes) {
       ASSERT_EQ(next_probe(swap, 1 << 20, 5), probe);
       EXPECT_EQ(to_be_repeated(swap, *probe), !probe->look && !probe->whole && !swap.alike);
       const double seconds = static_cast<double>(probe->points) * costs[probe->rival] * noise(random);
-      const bool disturbed = random() % 10 == 0;
       for (Selection* s : {&hybrid, &swap}) {
         begin(*s, *probe, core::box_of(probe->points), 5);
-        learn(*s, *probe, seconds, disturbed);
+        learn(*s, *probe, seconds);
       }
       hybrid.piloted = true;
       repeats += probe->repeat;

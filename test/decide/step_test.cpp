@@ -235,29 +235,8 @@ TEST(Step, WhoComparesVariantsMayComputeMeanwhile) {
   EXPECT_EQ(step(s), (std::vector<Action>{look, {0, 0, from_to(10, 50), "task of its device", 1, {}}}));
   s.members[0].probing = true, s.members[0].queued = {1}, s.remaining.remove(from_to(0, 10));
   EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(10, 50), "task of its device", 1, {}}}));
-  selection.between = 500;  // no more of that: nothing is compared yet, and it may be hundreds of times as slow
-  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(3000, 3040), "task of its device", 1, {}}}));
-  selection.between = 0;
   s.meanwhile = false;
   EXPECT_TRUE(step(s).empty());
-  // When all were looked at, the best so far fills what would else be a gap; not where queues run at once.
-  selection.looked = true, selection.length = 80;
-  selection.rivals[0].look = 1e-6, selection.rivals[1].look = 2e-6;
-  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(10, 330), "task of its device", 0, {}}}));
-  s.members[0].queued = {1, 0};
-  EXPECT_TRUE(step(s).empty());
-  s.members[0].queued = {1}, selection.length = 70;  // few groups
-  EXPECT_TRUE(step(s).empty());
-  selection.between = 500;  // but something must be between two who compute the same part, and not from the beginning
-  EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(3000, 3500), "task of its device", 0, {}}}));
-  selection.alike = true;  // each has parts of its own again
-  EXPECT_TRUE(step(s).empty());
-  selection.alike = false;
-  selection.units = 8;  // all of many cores would wait for the last, and nobody needs it
-  selection.length = 8 * 8 * 10, selection.between = 0;
-  EXPECT_TRUE(step(s).empty());
-  selection.units = 7;
-  EXPECT_EQ(step(s).size(), 1u);
 }
 
 // Where each has parts of its own the n-th of all lie side by side, as a launch may have two halves.
@@ -289,7 +268,7 @@ TEST(Step, WhoComparesOnCopiesDoesNothingElse) {
   const Rival rival{.footprint = s.footprints[0], .ready = true, .prepared = true, .look = 1e-6};
   Selection selection = selection_of(Mode::hybrid, 1, {rival, rival});
   for (Rival& one : selection.rivals) one.look = 1e-6;
-  s.members[0].selection = &selection, s.members[0].probing = true, s.members[0].queued = {1};
+  s.members[0].selection = &selection, s.members[0].probing = true, s.members[0].queued = {1}, s.meanwhile = true;
   selection.looked = true, selection.length = 80;
   EXPECT_EQ(step(s), (std::vector<Action>{{0, 0, from_to(0, 320), "task of its device", 0, {}}}));
   selection.mode = Mode::swap;

