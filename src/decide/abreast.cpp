@@ -14,11 +14,12 @@ namespace {
 
 // Where parts lie if work differs, and how much of a launch each stands for. Sorted data have most of their work at the
 // beginning, which few points are; there, and in the middle, where data of two halves change, not the first. Not at the
-// very beginning, as what has no offset is compiled apart.
+// very beginning, as what has no offset is compiled apart. What a launch begins with counts less: it may find both of
+// the driver's threads on one core, where they stay for milliseconds (seen on two cores: 8 ms instead of 5).
 struct Place {
   double where, weight;
 };
-constexpr Place places[] = {{0.3, 1}, {0.75, 1}, {0.006, 0.1}, {0.55, 1}, {0.15, 1}};
+constexpr Place places[] = {{0.3, 0.25}, {0.75, 1}, {0.006, 0.1}, {0.55, 1}, {0.15, 1}, {0.9, 1}};
 // At so many of them whoever is left is alike.
 constexpr std::size_t most = std::size(places);
 // Of a launch: more in one round of parts, or in the first, and there is no other, or launches are compared.
@@ -75,13 +76,13 @@ double sum_of(const Rival& rival, std::size_t count) {
 
 // After so many places: by how much somebody must be worse to be out. Where all points take the same, one tells more.
 double limit_after(const Selection& s, std::size_t count) {
-  const double spread = s.mode == Mode::fully ? 0.5 : 1.5;
+  const double spread = s.mode == Mode::fully ? 1 : 1.5;
   return 1 + spread / static_cast<double>(count);
 }
 
 // Whether what one took at each place, against another, is too much for chance: Student's test, one time in twenty.
 bool is_surely_worse(const Rival& rival, const Rival& other, std::size_t count) {
-  static constexpr double limits[] = {0, 0, 0, 2.92, 2.35, 2.13};
+  static constexpr double limits[] = {0, 0, 0, 2.92, 2.35, 2.13, 2.02};
   constexpr double tie = 0.03;  // who is that near is as good
   if (count < 3 || count >= std::size(limits)) return false;
   double sum = 0, squares = 0;
@@ -165,6 +166,10 @@ double place_abreast(const Selection& s, std::size_t r) {
   return places[s.mode == Mode::fully ? 0 : s.rivals[r].samples.size() % std::size(places)].where;
 }
 
+bool tells_alone(const Selection& s, std::size_t r, double cost) {
+  return cost * s.units * static_cast<double>(part_of(s.rivals[r])) >= tells_single * s.shortest;
+}
+
 int most_singles(const Selection& s) { return std::min(32, s.units + std::max(1, s.units / 4)); }
 
 bool leaves_cores(const Selection& s, std::int64_t points) {
@@ -215,6 +220,7 @@ void learn_abreast(Selection& s, const Probe& probe, double seconds) {
   }
   const auto points = static_cast<double>(probe.points);
   const double took = seconds, cost = seconds / points / (probe.single ? s.units : 1);
+  s.points = probe.of;
   if (s.believed) {
     if (probe.rival != *s.believed) return;
     const double expected = *s.expected;
@@ -225,7 +231,6 @@ void learn_abreast(Selection& s, const Probe& probe, double seconds) {
     s.winner = std::exchange(s.believed, std::nullopt);
     return;
   }
-  s.points = probe.of;
   const bool whole = 16 * probe.points >= probe.of;  // there is hardly more
   // Who was seen where it takes longer need not do so again: elsewhere there may be little work.
   const bool enough = whole || !rival.samples.empty();

@@ -114,7 +114,7 @@ std::optional<std::vector<Action>> run_whole(const State& s) {
   }
   if (out.probe) {
     out.variant = out.probe->rival;
-    out.probe->whole = true, out.probe->repeat = false, out.probe->points = s.space.volume();
+    out.probe->whole = true, out.probe->repeat = out.probe->single = false, out.probe->points = s.space.volume();
   }
   return std::vector<Action>{out};
 }
@@ -400,7 +400,9 @@ void take_pieces(const State& s, std::size_t m, Member& member, core::BoxSet& le
   const auto is_little = [&](const core::Box& box) { return little * box.volume() < s.space.volume(); };
   const std::size_t best = variant_of(s, member);
   const int most = crowded(selection) ? 2 : 1;
-  for (std::size_t v : by_cost(s, member, left.volume())) {
+  std::vector<std::size_t> order = by_cost(s, member, left.volume());
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t v) { return v == best; });
+  for (std::size_t v : order) {
     if (!can(member, v)) continue;
     for (;;) {
       std::vector<core::Box> pieces = left.whole_footprints(s.footprints[v], s.space);
@@ -532,7 +534,12 @@ std::vector<Action> step(const State& s) {
   std::vector<Action> out = probes(s, members);
   if (out.empty() && s.in_flight == 0 && !members.empty()) {
     out = stream(s, members);
-    return out.empty() ? left_over(s) : out;
+    // Whose cores are busy with other launches is asked again when these have ended.
+    const auto waits = [&](const Share& share) {
+      const Member& member = s.members[share.member];
+      return member.selection && is_abreast(*member.selection) && !s.meanwhile && !is_idle(member);
+    };
+    return out.empty() && std::none_of(members.begin(), members.end(), waits) ? left_over(s) : out;
   }
   if (out.empty()) return stream(s, members);
   State rest = s;

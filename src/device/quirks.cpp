@@ -36,18 +36,16 @@ bool overlaps(const Info& info) {
 }
 
 Hold hold_of(const core::NdRange& range) {
-  const auto& items = range.global;
-  return {range.offset != core::Index{}, std::max(items[0], items[1]), std::max({items[0], items[1], items[2]}),
-          range.local};
-}
-
-bool may_join(const Hold& at_work, const Hold& next) {
   // PoCL (3.1 read, 5.0 seen) keeps loaded kernels in a list: a launch takes the first with its hash and group size
   // that was loaded for a grid at least as wide (the third dimension counts in newer ones only) and, if that was for no
   // offset, has none; it moves that to the front, or loads another. When it ends, it gives back the first with its hash
   // and group size. So two at work that hold different ones end the process with "pocl_release_dlhandle_cache:
-  // Assertion found->ref_count > 0". Who is no wider than one that is at work finds that one's in front.
-  return (at_work.shifted || !next.shifted) && next.plane <= at_work.plane && next.widest <= at_work.widest;
+  // Assertion found->ref_count > 0". Who is no wider than one that has begun would find that one's in front; but which
+  // of two launches begins first nobody knows, as a thread takes a command from its list before it looks for its
+  // kernel.
+  const auto& items = range.global;
+  return {range.offset != core::Index{}, std::max(items[0], items[1]), std::max({items[0], items[1], items[2]}),
+          range.local};
 }
 
 std::vector<const char*> device_variables() {

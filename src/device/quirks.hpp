@@ -24,17 +24,16 @@ bool calls_back_at_once(const Info& info);
 // Whether commands of several queues are at work at once, each on no more units than it has groups.
 bool overlaps(const Info& info);
 
-// Launches of one kernel in groups of one size, of devices that run several queues at once: what the driver holds while
-// one is at work, and whether the next one is sure to be held the same way, so that it may begin before that has ended.
+// How the driver holds a kernel while a launch of it is at work, where several queues are: two launches of one kernel
+// in groups of one size may only be at work at once if they are held the same way.
 struct Hold {
-  bool shifted = false;  // it has an offset
-  std::int64_t plane = 0, widest = 0;
+  bool shifted = false;                // it has an offset
+  std::int64_t plane = 0, widest = 0;  // work-items of its widest dimension, of two and of three
   core::Index local{1, 1, 1};
 
   bool operator==(const Hold&) const = default;
 };
 Hold hold_of(const core::NdRange& range);
-bool may_join(const Hold& at_work, const Hold& next);
 
 // Variables of the environment that decide which devices drivers show: what was proven under one value says nothing
 // about another.

@@ -319,6 +319,8 @@ void Engine::choose(Launch& launch) {
   }
   const decide::Mode mode = *launch.mode;
   kind += name_of(mode);
+  kind += wishes.mode ? " as asked" : "";
+  kind += launch.undivided.empty() ? "" : " undivided";
   for (std::size_t m = 0; m < members_.size(); ++m) {
     if (launch.choices[m] || launch.windowed[m]) continue;
     const bool joined = is_joined(m);

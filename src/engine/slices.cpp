@@ -20,6 +20,7 @@ void Engine::run(const std::shared_ptr<Slice>& slice) {
   switch (clashes(*slice) ? AtHand::soon : at_hand(*slice)) {
     case AtHand::soon:
       if (std::find(held_.begin(), held_.end(), slice) == held_.end()) held_.push_back(slice);
+      (void)watch_all(slice->member);  // what it waits for may be of a launch that nobody waits for
       return;
     case AtHand::never:
       std::erase(held_, slice);
@@ -214,14 +215,13 @@ void Engine::choose_code(Slice& slice) const {
 }
 
 // Whether the same code is at work in another queue of its device, in a way that its driver does not stand beside this
-// one (device/quirks.cpp). If not, it is held like those.
+// one (device/quirks.cpp).
 bool Engine::clashes(Slice& slice) const {
   slice.hold = device::hold_of(slice.range);
   if (members_[slice.member].spares.empty()) return false;
   const auto source_of = [](const Slice& one) -> const KernelSource& {
     return one.launch->ways[one.way].kernel->source();
   };
-  std::optional<device::Hold> joins;
   bool before = true;
   for (const auto& launch : active_) {
     for (const auto& other : launch->in_flight) {
@@ -230,13 +230,10 @@ bool Engine::clashes(Slice& slice) const {
       if (!slice.beside && !other->beside) continue;  // one after the other
       if (other->hold.local != slice.hold.local || !(source_of(*other) == source_of(slice))) continue;
       if (!other->launched && before) return true;  // it waits, and nobody overtakes it
-      if (!other->launched) continue;
       // One that follows others in its queue is held when its turn comes, and nobody knows how.
-      if (slice.beside != other->beside || !device::may_join(other->hold, slice.hold)) return true;
-      joins = other->hold;
+      if (other->launched && (slice.beside != other->beside || !(other->hold == slice.hold))) return true;
     }
   }
-  if (joins) slice.hold = *joins;
   for (const auto& launch : active_) {
     for (const auto& other : launch->in_flight) {
       if (other.get() == &slice || other->member != slice.member || !other->launched) continue;
