@@ -10,6 +10,8 @@ namespace {
 constexpr double long_enough = 0.5e-3;
 // Few launches say whether an offset is worth a doubt; more, of each of both forms, which of them is better.
 constexpr std::size_t to_doubt = 3, to_decide = 5;
+// The first that were seen may be disturbed ones.
+constexpr std::size_t to_remember = 9;
 // An offset that costs less than this is not worth a build; nor is another form that gains less.
 constexpr double slower = 1.08, faster = 0.96;
 
@@ -19,7 +21,9 @@ const std::vector<double>& of(const Forms& forms, Form form) { return forms.cost
 
 void learn(Forms& forms, Form form, double seconds, double points) {
   std::vector<double>& costs = forms.costs[static_cast<std::size_t>(form)];
-  if (seconds >= long_enough && costs.size() < to_decide) costs.push_back(seconds / points);
+  if (seconds < long_enough) return;
+  costs.push_back(seconds / points);
+  if (costs.size() > to_remember) costs.erase(costs.begin());
 }
 
 bool suspects_offset(const Forms& forms) {

@@ -17,7 +17,7 @@ enum class Form {
 
 // What was seen of launches of one kind on one device.
 struct Forms {
-  std::array<std::vector<double>, 3> costs;  // seconds per point, by form: the first of each that were long enough
+  std::array<std::vector<double>, 3> costs;  // seconds per point, by form: the last of each that were long enough
 };
 
 // How long work of one form took; what is over sooner tells little.

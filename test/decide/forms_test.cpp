@@ -50,7 +50,7 @@ TEST(Forms, BothTakePartsInTurnAndTheFasterOneStays) {
     for (int i = 0; i < 3; ++i) {
       EXPECT_EQ(form_of_part(forms), box == 0.010 ? Form::box : Form::offset) << box;
       EXPECT_EQ(form_of_part(forms, true), form_of_part(forms)) << box;
-      learn_some(forms, form_of_part(forms), 1, 1.0);  // what comes later changes nothing
+      learn_some(forms, form_of_part(forms), 1, 1.0);  // a few that are disturbed change nothing
     }
   }
 }
@@ -63,6 +63,17 @@ TEST(Forms, ChanceDoesNotDecide) {
   learn_some(forms, Form::box, 3, 0.010);
   learn_some(forms, Form::box, 2, 0.050);
   EXPECT_EQ(form_of_part(forms), Form::box);
+}
+
+// Pages that are touched for the first time, for example, make the first launches of a form slow.
+TEST(Forms, WhatWasSeenFirstIsForgotten) {
+  Forms forms;
+  learn_some(forms, Form::from_zero, 5, 0.015);
+  learn_some(forms, Form::offset, 5, 0.013);
+  EXPECT_FALSE(suspects_offset(forms));
+  learn_some(forms, Form::from_zero, 5, 0.010);
+  learn_some(forms, Form::offset, 5, 0.013);
+  EXPECT_TRUE(suspects_offset(forms));
 }
 
 }  // namespace
