@@ -19,6 +19,19 @@ Nanoseconds CpuWatch::worked(Nanoseconds busy) const {
   return begin_ && now ? std::min(busy, (*now - *begin_) / device_.info().units) : busy;
 }
 
+Nanoseconds began(std::span<const Event> all, const Event& one, int units) {
+  // Each gets the core that is free first.
+  std::vector<Nanoseconds> free(static_cast<std::size_t>(units), Nanoseconds::min());
+  for (const Event& event : all) {
+    const auto core = std::min_element(free.begin(), free.end());
+    Result<Times> times = event->done() ? event->times() : Times{.end = Nanoseconds::max()};
+    if (!times) continue;  // it failed
+    if (event == one) return *core < times->end ? std::max(*core, times->start) : times->start;
+    *core = times->end;
+  }
+  return one->times()->start;
+}
+
 Result<core::Sample> timed(Device& device, Queue& queue, const Run& run, std::int64_t points, const Clock& clock) {
   const CpuWatch watch(device);
   const Nanoseconds begin = device.now();

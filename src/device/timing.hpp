@@ -31,6 +31,11 @@ class CpuWatch {
   std::optional<Nanoseconds> begin_;
 };
 
+// When one of several commands began that are a single group each; `all` of a CPU's, in the order in which they were
+// queued. Drivers that compute several at once (Info::overlaps) note a start when a thread takes a command off the
+// list, but it goes on with groups of older ones first (PoCL): whoever waits there reads up to twice as long.
+Nanoseconds began(std::span<const Event> all, const Event& one, int units);
+
 // Launches a prepared run, waits for it and times it by the clock. `points` is what the sample says it computed.
 Result<core::Sample> timed(Device& device, Queue& queue, const Run& run, std::int64_t points, const Clock& clock);
 

@@ -396,7 +396,11 @@ void Engine::learn(const Slice& slice) {
   Member& member = members_[slice.member];
   decide::Selection& selection = slice.choice->selection;
   Nanoseconds duration = member.device->now() - slice.begin;
-  if (auto times = slice.events.back()->times(); times && times->duration().count() > 0) duration = times->duration();
+  if (auto times = slice.events.back()->times(); times && times->duration().count() > 0) {
+    duration = times->duration();
+    if (slice.single)
+      duration = times->end - device::began(member.groups, slice.events.back(), member.device->info().units);
+  }
   if (selection.abreast && !slice.beside && !slice.probe->whole) duration = slice.cpu->worked(duration);
   const bool open = !selection.winner, believed = selection.believed.has_value();
   selection.rivals[slice.probe->rival].prepared = !slice.first;

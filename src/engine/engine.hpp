@@ -103,6 +103,7 @@ class Engine {
     // them, of one group and others.
     std::vector<Lane> spares;
     int singles = 0, beside = 0;
+    std::vector<device::Event> groups;         // single ones, in the order in which they were queued: the last few
     std::unique_ptr<device::Queue> timed;      // for probes, where lanes are not
     std::unique_ptr<device::Queue> gathering;  // of a device with memory of its own: nothing waits behind slices
     std::unique_ptr<device::Queue> bringing;   // the same in the other direction

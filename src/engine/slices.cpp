@@ -311,6 +311,10 @@ core::Status Engine::launch(Slice& slice) {
   slice.launched = true;
   slice.first = first_of(*slice.code, slice.range);
   slice.events.push_back(*launched);
+  if (slice.single) {
+    member.groups.push_back(*launched);
+    if (member.groups.size() > 4 * member.spares.size()) member.groups.erase(member.groups.begin());
+  }
   for (Slice::Use& use : slice.uses) {
     const bool joined = !use.after.bytes.empty();
     if (space == host_memory || !(use.window || joined || brings_back(slice, use))) continue;
