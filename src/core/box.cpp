@@ -147,7 +147,8 @@ Box BoxSet::hull() const {
 }
 
 std::vector<Box> BoxSet::whole_footprints(const Footprint& footprint, const Box& space) const {
-  if (boxes_.size() == 1 || footprint.points == Index{1, 1, 1}) {
+  const auto is_whole = [&](const Box& mine) { return align(mine, footprint, space) == mine; };
+  if (boxes_.size() == 1 || std::all_of(boxes_.begin(), boxes_.end(), is_whole)) {
     std::vector<Box> out;
     for (const Box& mine : boxes_) {
       if (const Box whole = align(mine, footprint, space); !whole.empty()) out.push_back(whole);

@@ -384,44 +384,53 @@ void fill_cores(const State& s, std::size_t m, Member& member, core::BoxSet& lef
   const std::int64_t one = core::volume(s.footprints[variant]);
   const std::int64_t points =
       rival.single && !rival.wide ? one : std::max(one, rival.reach / selection.units / one * one);
+  const double place = selection.mode == Mode::fully ? place_abreast(selection, variant) : place_of_others;
   while (goes_on(s, member) && member.singles < most_singles(selection)) {
-    const auto box = left.carve(s.footprints[variant], s.space, points, place_of_others);
+    const auto box = left.carve(s.footprints[variant], s.space, points, place);
     if (!box) return;
     ++member.singles;
     out.push_back({m, emptiest_queue(member), *box, "beside what is timed", variant, std::nullopt, false, true, true});
   }
 }
 
-// What was left by variants that were compared abreast lies in pieces. Little ones go first, and together, so that
-// nobody waits for the end of one; of the others two at once, or of few cores one, as nobody waits long there, and what
-// it takes tells which form of a kernel is faster (forms.hpp).
+// What was left by variants that were compared abreast lies in pieces. Large ones go first, two at once, or of few
+// cores one, as nobody waits long there, and what it takes tells which form of a kernel is faster (forms.hpp); little
+// ones follow behind them, for whoever finds nothing else to do.
 void take_pieces(const State& s, std::size_t m, Member& member, core::BoxSet& left, std::vector<Action>& out) {
   const Selection& selection = *member.selection;
   const auto is_little = [&](const core::Box& box) { return little * box.volume() < s.space.volume(); };
   const std::size_t best = variant_of(s, member);
   const int most = crowded(selection) ? 2 : 1;
-  std::vector<std::size_t> order = by_cost(s, member, left.volume());
-  std::stable_partition(order.begin(), order.end(), [&](std::size_t v) { return v == best; });
-  for (std::size_t v : order) {
-    if (!can(member, v)) continue;
-    for (;;) {
-      std::vector<core::Box> pieces = left.whole_footprints(s.footprints[v], s.space);
-      std::erase_if(pieces, [&](const core::Box& box) { return !is_little(box); });
-      const auto less = [](const core::Box& a, const core::Box& b) { return a.volume() < b.volume(); };
-      const auto largest = std::max_element(pieces.begin(), pieces.end(), less);
-      if (member.singles >= most_singles(selection)) return;
-      std::optional<core::Box> box;
-      if (largest != pieces.end())
-        left.remove(*(box = *largest));
-      else if (member.beside < most)
-        box = left.take(s.footprints[v], s.space, s.space.volume(), s.axis);
-      if (!box) break;
-      const bool single = is_little(*box);
-      ++(single ? member.singles : member.beside);
-      out.push_back({m, emptiest_queue(member), *box, "what is left", v, std::nullopt, false, true, single});
+  const auto begin = [&](const core::Box& box, std::size_t v) {
+    const bool single = is_little(box);
+    ++(single ? member.singles : member.beside);
+    out.push_back({m, emptiest_queue(member), box, "what is left", v, std::nullopt, false, true, single});
+  };
+  const auto pieces_of_best = [&] { return left.whole_footprints(s.footprints[best], s.space); };
+  while (can(member, best) && member.singles < most_singles(selection) && member.beside < most) {
+    const auto box = left.take(s.footprints[best], s.space, s.space.volume(), s.axis);
+    if (!box) break;
+    begin(*box, best);
+  }
+  // What its footprint does not fit into is for others. They are slow, so they begin soon.
+  core::BoxSet scraps = left;
+  for (const core::Box& box : can(member, best) ? pieces_of_best() : std::vector<core::Box>{}) scraps.remove(box);
+  for (std::size_t v : by_cost(s, member, scraps.volume())) {
+    while (can(member, v) && member.singles < most_singles(selection)) {
+      const auto box = scraps.take(s.footprints[v], s.space, s.space.volume(), s.axis);
+      if (!box || (!is_little(*box) && member.beside >= most)) break;
+      left.remove(*box);
+      begin(*box, v);
     }
-    // What its footprint does not fit into is for others, when all else is given away.
-    if (v == best && !left.whole_footprints(s.footprints[v], s.space).empty()) return;
+  }
+  std::vector<core::Box> pieces = can(member, best) ? pieces_of_best() : std::vector<core::Box>{};
+  std::erase_if(pieces, [&](const core::Box& box) { return !is_little(box); });
+  const auto larger = [](const core::Box& a, const core::Box& b) { return a.volume() > b.volume(); };
+  std::stable_sort(pieces.begin(), pieces.end(), larger);
+  for (const core::Box& box : pieces) {
+    if (member.singles >= most_singles(selection)) return;
+    left.remove(box);
+    begin(box, best);
   }
 }
 

@@ -88,6 +88,10 @@ class EventState {
   // Calls back once, when it is done, from a thread of the driver's or, if it is done already, at once. No lock is
   // held.
   virtual void notify(std::function<void()> callback) = 0;
+  // Whether it is at work, or was. Where drivers tell, they call back once when that begins; who asks too late is not
+  // called.
+  virtual bool begun() { return done(); }
+  virtual void notify_begun(std::function<void()>) {}
 };
 // Shared: the one who waits, the wait lists of later commands and the driver's callback all hold it.
 using Event = std::shared_ptr<EventState>;

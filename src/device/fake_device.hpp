@@ -142,7 +142,8 @@ class FakeWorld {
 
   Nanoseconds now() const;
   void advance(Nanoseconds duration);
-  // Advances to the next end of a command, and takes all that end then; false where nothing pending will ever end.
+  // Advances to the next end of a command, or begin of one that overlaps with others, and takes all that end then;
+  // false where nothing pending will ever end.
   bool advance_to_next_completion();
   // An event that is done this much later: for builds, arrivals and whatever else a test lets take time.
   Event timer(Nanoseconds after);

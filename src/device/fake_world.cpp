@@ -58,6 +58,16 @@ void Command::notify(std::function<void()> callback) {
   callback();
 }
 
+bool Command::begun() {
+  std::lock_guard hold(world.mutex);
+  return stage >= Stage::running && !failure;
+}
+
+void Command::notify_begun(std::function<void()> callback) {
+  std::lock_guard hold(world.mutex);
+  if (stage < Stage::running) when_begun.push_back(std::move(callback));
+}
+
 // ---- Simulation -----------------------------------------------------------------------------------------------------
 
 FakeWorld::State::State(std::string_view description) {
@@ -95,18 +105,18 @@ void FakeWorld::State::become_ready(Command& command) {
     start(command);
     return;
   }
-  if (command.on_unit && !command.hangs) return spread(command);
+  if (command.on_unit) return spread(command);
   command.stage = Command::Stage::ready;
   command.engine->ready.emplace(std::pair(now, command.number), &command);
   start_next(*command.engine);
 }
 
-// The first that was loaded for a grid as wide, and for an offset if there is one.
+// The first that was loaded for a grid as wide, and for an offset or none as well.
 std::int64_t FakeDevice::load(const std::string& code, const core::NdRange& range) {
   const std::int64_t width = std::max({range.global[0], range.global[1], range.global[2]});
   const bool shifted = range.offset != core::Index{};
   const auto fits = [&](const Loaded& one) {
-    return one.code == code && one.local == range.local && width <= one.width && (one.shifted || !shifted);
+    return one.code == code && one.local == range.local && width <= one.width && one.shifted == shifted;
   };
   const auto found = std::find_if(loaded.begin(), loaded.end(), fits);
   if (found == loaded.end())
@@ -130,7 +140,6 @@ void FakeDevice::unload(const Command& command) {
 void FakeWorld::State::spread(Command& command) {
   std::vector<double>& free = command.device->free;
   const auto units = static_cast<std::int64_t>(free.size());
-  command.held = command.device->load(command.code, command.range);
   const double ready = fake::as_number(now) + fake::as_number(command.device->description.launch);
   double begin = std::numeric_limits<double>::infinity(), end = ready;
   for (std::int64_t next = 0; next < command.groups;) {
@@ -142,9 +151,17 @@ void FakeWorld::State::spread(Command& command) {
     command.worked += fake::to_time(took);
     next = last;
   }
-  command.stage = Command::Stage::running;
+  command.stage = Command::Stage::due;
   command.passed.start = fake::to_time(std::min(begin, end));
-  end_at(command, fake::to_time(end));
+  command.passed.end = fake::to_time(end);
+  agenda.emplace(std::pair(command.passed.start, command.number), &command);
+}
+
+// It has a unit.
+void FakeWorld::State::begin(Command& command) {
+  command.held = command.device->load(command.code, command.range);
+  command.stage = Command::Stage::running;
+  if (!command.hangs) end_at(command, command.passed.end);
 }
 
 void FakeWorld::State::start_next(Engine& engine) {
@@ -162,7 +179,7 @@ void FakeWorld::State::start(Command& command) {
 
 void FakeWorld::State::end_at(Command& command, Nanoseconds end) {
   command.passed.end = end;
-  ends.emplace(std::pair(end, command.number), &command);
+  agenda.emplace(std::pair(end, command.number), &command);
 }
 
 void FakeWorld::State::lose(FakeDevice& device) {
@@ -170,7 +187,8 @@ void FakeWorld::State::lose(FakeDevice& device) {
   for (Engine* engine : {&device.compute, &device.copies[0], &device.copies[1]}) *engine = Engine{};
   for (const auto& command : unfinished) {
     if (command->device != &device || command->stage == Command::Stage::finishing) continue;
-    ends.erase(std::pair(command->passed.end, command->number));
+    for (const Nanoseconds time : {command->passed.start, command->passed.end})
+      agenda.erase(std::pair(time, command->number));
     command->engine = nullptr;
     command->failure = device.loss();
     command->stage = Command::Stage::running;
@@ -197,13 +215,29 @@ void FakeWorld::State::complete(Command& command) {
 
 void FakeWorld::State::run(std::unique_lock<std::mutex>& lock, Nanoseconds limit, const Command* until) {
   limit = std::max(limit, now);
-  while (!ends.empty()) {
-    const auto [key, next] = *ends.begin();
+  while (!agenda.empty()) {
+    const auto [key, next] = *agenda.begin();
     if (key.first > limit) break;
     if (until && until->stage == Command::Stage::done && key.first > now) break;
-    ends.erase(ends.begin());
+    agenda.erase(agenda.begin());
     now = key.first;
     const std::shared_ptr<Command> command = *next->place;
+    const auto call = [&](const std::vector<std::function<void()>>& callbacks) {
+      if (callbacks.empty()) return;
+      lock.unlock();
+      try {
+        for (const auto& callback : callbacks) callback();
+      } catch (...) {  // a test's own mistake, for example a wait: goes to the one who advances
+        lock.lock();
+        throw;
+      }
+      lock.lock();
+    };
+    if (command->stage == Command::Stage::due) {
+      begin(*command);
+      call(std::exchange(command->when_begun, {}));
+      continue;
+    }
     command->stage = Command::Stage::finishing;
     if (command->effect && !command->failure) {
       lock.unlock();
@@ -221,16 +255,7 @@ void FakeWorld::State::run(std::unique_lock<std::mutex>& lock, Nanoseconds limit
     unfinished.erase(command->place);
     complete(*command);
     changed.notify_all();
-    const auto callbacks = std::exchange(command->callbacks, {});
-    if (callbacks.empty()) continue;
-    lock.unlock();
-    try {
-      for (const auto& callback : callbacks) callback();
-    } catch (...) {  // a test's own mistake, for example a wait: goes to the one who advances
-      lock.lock();
-      throw;
-    }
-    lock.lock();
+    call(std::exchange(command->callbacks, {}));
   }
 }
 
@@ -303,8 +328,8 @@ void FakeWorld::advance(Nanoseconds duration) {
 bool FakeWorld::advance_to_next_completion() {
   std::unique_lock lock(state_->mutex);
   State::Turn turn(*state_, lock, nullptr);
-  const bool any = !state_->ends.empty();
-  if (any) state_->run(lock, state_->ends.begin()->first.first, nullptr);
+  const bool any = !state_->agenda.empty();
+  if (any) state_->run(lock, state_->agenda.begin()->first.first, nullptr);
   return any;
 }
 

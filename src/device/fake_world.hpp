@@ -81,6 +81,7 @@ class Command : public EventState {
   enum class Stage {
     waiting,    // for other commands
     ready,      // in its engine's agenda
+    due,        // has its units from a time on: in the world's agenda
     running,    // on its engine; in the world's agenda unless it hangs
     finishing,  // its effect is happening
     done
@@ -93,6 +94,8 @@ class Command : public EventState {
   bool done() override;
   Result<Times> times() override;
   void notify(std::function<void()> callback) override;
+  bool begun() override;
+  void notify_begun(std::function<void()> callback) override;
 
   Status outcome() const { return failure ? Status(*failure) : Status(core::Done{}); }
   // It will fail as soon as nothing is missing, as OpenCL has it for wait lists.
@@ -124,7 +127,7 @@ class Command : public EventState {
   Times passed;
   std::optional<core::Failure> failure;                               // set before it is done: what it will fail with
   std::vector<std::pair<std::shared_ptr<Command>, bool>> dependents;  // true: named in its wait list
-  std::vector<std::function<void()>> callbacks;
+  std::vector<std::function<void()>> callbacks, when_begun;
   std::list<std::shared_ptr<Command>>::iterator place;  // among the unfinished
 };
 
@@ -168,7 +171,7 @@ struct FakeWorld::State {
   Nanoseconds now{0};
   std::uint64_t queued = 0;
   std::list<std::shared_ptr<fake::Command>> unfinished;  // shared with those who hold events
-  fake::Agenda ends;
+  fake::Agenda agenda;
   std::map<std::string, FakeKernel> kernels;  // none is ever removed: pending launches point at them
   std::vector<std::unique_ptr<fake::FakeDevice>> devices;
 
@@ -177,6 +180,7 @@ struct FakeWorld::State {
   void spread(fake::Command& command);
   void start(fake::Command& command);
   void start_next(fake::Engine& engine);
+  void begin(fake::Command& command);
   void end_at(fake::Command& command, Nanoseconds end);
   void complete(fake::Command& command);
 };

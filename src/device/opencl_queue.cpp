@@ -62,6 +62,7 @@ class OpenClEvent : public EventState {
   }
 
   ~OpenClEvent() override {
+    if (begun_) Calls::all().take(begun_);  // perhaps it was asked for too late
     if (calls_.empty() || status() >= 0) return;
     for (void* number : calls_) Calls::all().take(number);
   }
@@ -125,20 +126,31 @@ class OpenClEvent : public EventState {
       std::lock_guard hold(mutex_);
       calls_.push_back(number);
     }
-    auto call = [](cl_event, cl_int, void* data) {
-      if (const auto function = Calls::all().take(data)) function();
-    };
-    void(CL_CALLBACK * function)(cl_event, cl_int, void*) = call;
-    const cl_int code = cl_(&Slots::clSetEventCallback, event_.get(), CL_COMPLETE, function, number);
-    if (code == CL_SUCCESS) {
+    if (call_when(CL_COMPLETE, number)) {
       cl_(&Slots::clFlush, queue_.get());
       return;
     }
     (void)EventState::wait();  // no callbacks here: wait in place of them
-    call(nullptr, CL_COMPLETE, number);
+    called(nullptr, CL_COMPLETE, number);
+  }
+
+  bool begun() override {
+    const cl_int now = status();
+    return now >= 0 && now <= CL_RUNNING;  // what failed may never have begun
+  }
+  void notify_begun(std::function<void()> callback) override {
+    if (begun_) throw core::InternalError("notify_begun() a second time");
+    call_when(CL_RUNNING, begun_ = Calls::all().add(std::move(callback)));
   }
 
  private:
+  static void CL_CALLBACK called(cl_event, cl_int, void* number) {
+    if (const auto function = Calls::all().take(number)) function();
+  }
+  bool call_when(cl_int status, void* number) {
+    return cl_(&Slots::clSetEventCallback, event_.get(), status, called, number) == CL_SUCCESS;
+  }
+
   // Until the driver calls back or `end`; looks in between, as drivers may not call for commands that failed.
   void wait_for_call(Nanoseconds end) {
     struct Bell {
@@ -176,6 +188,7 @@ class OpenClEvent : public EventState {
   FailureKind kind_;
   Nanoseconds queued_;
   bool calls_at_once_;
+  void* begun_ = nullptr;                 // number of what is to be called when it begins
   std::mutex mutex_;                      // guards calls_
   std::vector<void*> calls_;              // numbers of what is to be called
   std::atomic<Nanoseconds::rep> end_{0};  // as the host saw it, for drivers without profiling

@@ -36,16 +36,21 @@ bool overlaps(const Info& info) {
 }
 
 Hold hold_of(const core::NdRange& range) {
-  // PoCL (3.1 read, 5.0 seen) keeps loaded kernels in a list: a launch takes the first with its hash and group size
-  // that was loaded for a grid at least as wide (the third dimension counts in newer ones only) and, if that was for no
-  // offset, has none; it moves that to the front, or loads another. When it ends, it gives back the first with its hash
-  // and group size. So two at work that hold different ones end the process with "pocl_release_dlhandle_cache:
-  // Assertion found->ref_count > 0". Who is no wider than one that has begun would find that one's in front; but which
-  // of two launches begins first nobody knows, as a thread takes a command from its list before it looks for its
-  // kernel.
+  // PoCL (3.1 read, in its machine code, too; 5.0 seen) keeps loaded kernels in a list: a launch takes the first with
+  // its hash and group size that was loaded for a grid at least as wide (the third dimension counts in newer ones only)
+  // and, like itself, for an offset or for none; it moves that to the front, or loads another. When it ends, it gives
+  // back the first with its hash and group size. So two at work that hold different ones end the process with
+  // "pocl_release_dlhandle_cache: Assertion found->ref_count > 0". Which of two launches begins first nobody knows, as
+  // a thread takes a command from its list before it looks for its kernel.
   const auto& items = range.global;
   return {range.offset != core::Index{}, std::max(items[0], items[1]), std::max({items[0], items[1], items[2]}),
           range.local};
+}
+
+bool joins(const Hold& other, const Hold& at_work) {
+  // PoCL, as above: a command is said to run when it has its kernel, which is in front then.
+  return other.local == at_work.local && other.plane <= at_work.plane && other.widest <= at_work.widest &&
+         other.shifted == at_work.shifted;
 }
 
 std::vector<const char*> device_variables() {

@@ -34,6 +34,8 @@ struct Hold {
   bool operator==(const Hold&) const = default;
 };
 Hold hold_of(const core::NdRange& range);
+// Whether a launch that begins while another is at work is held the same way as that.
+bool joins(const Hold& other, const Hold& at_work);
 
 // Variables of the environment that decide which devices drivers show: what was proven under one value says nothing
 // about another.

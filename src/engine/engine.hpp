@@ -167,7 +167,8 @@ class Engine {
   struct Inbox {
     std::mutex mutex;
     std::condition_variable changed;
-    std::vector<std::variant<std::weak_ptr<Slice>, std::weak_ptr<Gather>, std::shared_ptr<Piece>>> happened;
+    struct Begun {};  // somebody has, whom others wait for
+    std::vector<std::variant<std::weak_ptr<Slice>, std::weak_ptr<Gather>, std::shared_ptr<Piece>, Begun>> happened;
     bool looking = false;  // somebody is to be looked after, as the driver would call too late
     bool closing = false;
   };
@@ -299,7 +300,8 @@ class Engine {
   device::Queue& queue_of(const Slice& slice);
   Member::Lane& lane_of(const Slice& slice);
   void choose_code(Slice& slice) const;
-  bool clashes(Slice& slice) const;
+  bool has_begun(Slice& slice);
+  bool clashes(Slice& slice);
   std::optional<decide::Form> form_of(const Slice& slice, const core::NdRange& range) const;
   void note_form(const Slice& slice);
   static bool first_of(device::Kernel& kernel, const core::NdRange& range);

@@ -148,7 +148,8 @@ struct Slice {
   std::optional<decide::Form> form;    // on a CPU, of a kernel that can be cut in two ways
   device::Kernel* code = nullptr;      // what is launched, and how
   core::NdRange range;
-  device::Hold hold;  // that its driver has while it is at work
+  device::Hold hold;     // that its driver has while it is at work
+  bool awaited = false;  // its begin will be told
   struct Use {
     std::shared_ptr<Memory> memory;
     Touch touch;      // in bytes of the memory

@@ -97,8 +97,8 @@ bool Engine::drain() {
       if (const auto slice = weak->lock()) collect(slice);
     } else if (const auto* piece = std::get_if<std::shared_ptr<Piece>>(&one)) {
       move(*piece);
-    } else if (const auto gathered = std::get<std::weak_ptr<Gather>>(one).lock()) {
-      collect(*gathered);
+    } else if (const auto* gather = std::get_if<std::weak_ptr<Gather>>(&one)) {
+      if (const auto gathered = gather->lock()) collect(*gathered);
     }
   }
   if (happened.empty()) return false;

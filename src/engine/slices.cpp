@@ -214,14 +214,30 @@ void Engine::choose_code(Slice& slice) const {
   slice.range = core::box_launch(way.grid, groups).range;
 }
 
+// Whether its device is at work on it; where others wait for that, they are told.
+bool Engine::has_begun(Slice& slice) {
+  const device::Event& event = slice.events.back();
+  if (event->begun()) return true;
+  if (std::exchange(slice.awaited, true)) return false;
+  event->notify_begun([inbox = inbox_] {
+    {
+      std::lock_guard hold(inbox->mutex);
+      inbox->happened.emplace_back(Inbox::Begun{});
+    }
+    inbox->changed.notify_one();
+  });
+  return event->begun();  // perhaps too early to be told
+}
+
 // Whether the same code is at work in another queue of its device, in a way that its driver does not stand beside this
 // one (device/quirks.cpp).
-bool Engine::clashes(Slice& slice) const {
+bool Engine::clashes(Slice& slice) {
   slice.hold = device::hold_of(slice.range);
   if (members_[slice.member].spares.empty()) return false;
   const auto source_of = [](const Slice& one) -> const KernelSource& {
     return one.launch->ways[one.way].kernel->source();
   };
+  std::vector<Slice*> others;
   bool before = true;
   for (const auto& launch : active_) {
     for (const auto& other : launch->in_flight) {
@@ -231,9 +247,19 @@ bool Engine::clashes(Slice& slice) const {
       if (other->hold.local != slice.hold.local || !(source_of(*other) == source_of(slice))) continue;
       if (!other->launched && before) return true;  // it waits, and nobody overtakes it
       // One that follows others in its queue is held when its turn comes, and nobody knows how.
-      if (other->launched && (slice.beside != other->beside || !(other->hold == slice.hold))) return true;
+      if (other->launched && slice.beside != other->beside) return true;
+      if (other->launched) others.push_back(other.get());
     }
   }
+  // Those that are held the same way begin in any order. Else all follow one that has begun.
+  const auto is_same = [&](const Slice* other) { return other->hold == slice.hold; };
+  const auto leads = [&](Slice* lead) {
+    const auto follows = [&](Slice* other) { return device::joins(other->hold, lead->hold) || has_begun(*other); };
+    return device::joins(slice.hold, lead->hold) && has_begun(*lead) &&
+           std::all_of(others.begin(), others.end(), follows);
+  };
+  if (!std::all_of(others.begin(), others.end(), is_same) && std::none_of(others.begin(), others.end(), leads))
+    return true;
   for (const auto& launch : active_) {
     for (const auto& other : launch->in_flight) {
       if (other.get() == &slice || other->member != slice.member || !other->launched) continue;

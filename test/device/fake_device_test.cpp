@@ -504,6 +504,33 @@ TEST(FakeOverlap, WhatWasReadyFirstGoesFirst) {
   expect_times(behind, 0, 200, 300);
 }
 
+TEST(FakeOverlap, TellsWhenALaunchBegins) {
+  Bench b("device d cpu\nunits 1\nrate 1e9\noverlap\n");
+  auto other = b.device.open_queue().value();
+  const Event one = b.run(100), two = other->launch({*b.time, {}, items(100)}).value();
+  std::vector<Nanoseconds> told;
+  for (const Event& event : {one, two}) {
+    EXPECT_FALSE(event->begun());
+    event->notify_begun([&] { told.push_back(b.world.now()); });
+  }
+  b.world.advance(50ns);
+  EXPECT_TRUE(one->begun() && !one->done());
+  EXPECT_FALSE(two->begun());
+  ASSERT_TRUE(b.queue->finish() && other->finish());
+  EXPECT_TRUE(one->begun() && two->begun());
+  EXPECT_EQ(told, (std::vector<Nanoseconds>{0ns, 100ns}));
+  one->notify_begun([&] { ADD_FAILURE() << "too late"; });
+}
+
+TEST(FakeOverlap, WhoIsNarrowerMayFollowWhoHasBegun) {
+  Bench b(overlapping);
+  auto other = b.device.open_queue().value();
+  (void)b.queue->launch({*b.time, {}, items(32, 8)}).value();
+  b.world.advance(11ns);
+  (void)other->launch({*b.time, {}, items(16, 8)}).value();
+  EXPECT_TRUE(b.queue->finish() && other->finish());
+}
+
 TEST(FakeOverlap, TwoFormsOfAKernelEndTheProcess) {
   for (const bool same : {true, false}) {
     Bench b(overlapping);
