@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "core/median.hpp"
 #include "decide/look.hpp"
 
 namespace heddle::decide {
@@ -20,12 +21,24 @@ struct Place {
   double where, weight;
 };
 constexpr Place places[] = {{0.3, 0.25}, {0.75, 1}, {0.006, 0.1}, {0.55, 1}, {0.15, 1}, {0.9, 1}};
+// Where all points take the same: what is left is one large piece then, that begins where the launch does, and a little
+// one. Not at the very end, which may be a margin that computes less.
+constexpr double place_of_alike = 0.94;
 // At so many of them whoever is left is alike.
 constexpr std::size_t most = std::size(places);
-// Of a launch: more in one round of parts, or in the first, and there is no other, or launches are compared.
-constexpr double much = 1.0 / 16, too_much = 1.0 / 4;
+// Of a launch: more in all rounds of parts, or lost by them, and there is no other; more in the first, and launches are
+// compared.
+constexpr double much = 1.0 / 5, much_lost = 0.02, too_much = 1.0 / 4;
 // In lengths of a probe: a part that tells, and one that shows who is hopeless.
 constexpr double tells_enough = 0.5, tells_little = 0.125, tells_single = 0.25;
+// A group on one of many cores that do little has their bandwidth. So where others are timed on all cores, it is, too,
+// unless that takes long.
+constexpr double tells_beside = 5;
+// Of few cores, where parts lie apart, one that takes less is seen with its neighbours, if it is not out at once.
+constexpr double tells_cold = 2;
+constexpr std::int64_t warm_groups = 8;
+// And what the device waits for whoever decides between two that keep all of it busy.
+constexpr double lost_between = 0.125;
 constexpr double hopeless = 4;
 // The first part is one in so many points, as it may be a hundred times as slow as others, or be compiled.
 constexpr std::int64_t first_part = 16384;
@@ -57,27 +70,45 @@ std::size_t rounds_of(const Selection& s) {
   return out;
 }
 
+// Rounds of parts that are worth it: what they lose is little of a launch.
 std::size_t most_of(const Selection& s, std::int64_t points) {
-  double round = 0;
-  for (const Rival& rival : s.rivals) {
-    if (!runs(rival)) continue;
-    round += static_cast<double>(next_part(s, rival, points));
+  const auto best = lead_abreast(s);
+  double round = 0, lost = 0;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
+    if (!runs(s.rivals[r])) continue;
+    const auto part = static_cast<double>(next_part(s, s.rivals[r], points));
+    round += part;
+    if (!best) continue;
+    if (const double factor = factor_abreast(s, r, *best); std::isfinite(factor))
+      lost += std::max(0.0, factor - 1) * part;
+    if (!is_single(s, s.rivals[r])) lost += lost_between * s.shortest / std::max(1e-15, *cost_abreast(s, *best));
   }
   // One that is not worth another round decides by what there is; where work differs, by two places at least.
-  const auto fit = static_cast<std::size_t>(much * static_cast<double>(points) / std::max(1.0, round));
-  return std::clamp<std::size_t>(fit, s.mode == Mode::fully ? 1 : 2, most);
+  const auto all = static_cast<double>(points);
+  const auto fit = static_cast<std::size_t>(
+      std::min({much * all / std::max(1.0, round), much_lost * all / std::max(1e-9, lost), 1.0 * most}));
+  return std::clamp<std::size_t>(fit, s.mode == Mode::fully && 16 * round > all ? 1 : 2, most);
 }
 
-double sum_of(const Rival& rival, std::size_t count) {
-  double out = 0;
-  for (std::size_t i = 0; i < count; ++i) out += places[i % std::size(places)].weight * rival.samples[i];
-  return out;
+// Seconds per point, by the first so many parts: by what each stands for, or where all points take the same the least
+// of single groups, as whatever disturbs one makes it longer. What keeps all cores busy is timed less precisely.
+double cost_of(const Selection& s, const Rival& rival, std::size_t count) {
+  const auto end = rival.samples.begin() + static_cast<std::ptrdiff_t>(count);
+  if (s.mode == Mode::fully && is_single(s, rival)) return *std::min_element(rival.samples.begin(), end);
+  if (s.mode == Mode::fully) return core::median(std::vector<double>(rival.samples.begin(), end));
+  double sum = 0, weights = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double weight = places[i % std::size(places)].weight;
+    sum += weight * rival.samples[i], weights += weight;
+  }
+  return sum / weights;
 }
 
-// After so many places: by how much somebody must be worse to be out. Where all points take the same, one tells more.
-double limit_after(const Selection& s, std::size_t count) {
-  const double spread = s.mode == Mode::fully ? 1 : 1.5;
-  return 1 + spread / static_cast<double>(count);
+// After so many places: by how much somebody must be worse to be out.
+double limit_after(const Selection& s, const Rival& rival, const Rival& other, std::size_t count) {
+  const auto n = static_cast<double>(count);
+  if (s.mode != Mode::fully) return 1 + 1.5 / n;
+  return 1 + (is_single(s, rival) && is_single(s, other) ? 1.4 / (n * n) : 1 / n);
 }
 
 // Whether what one took at each place, against another, is too much for chance: Student's test, one time in twenty.
@@ -104,7 +135,7 @@ void leave_out(Selection& s) {
       if (o == r || !runs(other)) continue;
       const std::size_t count = std::min(rival.samples.size(), other.samples.size());
       if (count == 0 || factor_abreast(s, r, o) <= 1) continue;
-      rival.out = factor_abreast(s, r, o) > limit_after(s, count) || is_surely_worse(rival, other, count);
+      rival.out = factor_abreast(s, r, o) > limit_after(s, rival, other, count) || is_surely_worse(rival, other, count);
     }
   }
 }
@@ -119,6 +150,35 @@ void compare_whole(Selection& s) {
     rival.samples.clear(), rival.places.clear();
   }
   if (std::count_if(s.rivals.begin(), s.rivals.end(), runs) == 1) s.winner = lead_of(s);
+}
+
+bool any_wide(const Selection& s) {
+  return std::any_of(s.rivals.begin(), s.rivals.end(), [](const Rival& rival) { return runs(rival) && rival.wide; });
+}
+
+// From here on its parts keep all cores busy: as long as tells enough, by what it seems to take, and where parts lie
+// apart with some groups for each of few cores, as what the first reads is not in its cache.
+void widen(const Selection& s, Rival& rival, double cost, std::int64_t points) {
+  const double wanted = 1.2 * tells_enough * s.shortest / std::max(cost, 1e-15), all = static_cast<double>(points);
+  const double warm = s.mode == Mode::fully || crowded(s)
+                          ? 0
+                          : std::min(static_cast<double>(warm_groups * s.units * part_of(rival)), all / 64);
+  rival.wide = true;
+  rival.reach = wide(s, rival, static_cast<std::int64_t>(std::min(std::max(wanted, warm), all / 16)));
+  rival.look.reset(), rival.samples.clear(), rival.places.clear();
+}
+
+// Whether its groups, which were timed alone, take less than so many lengths of a probe.
+bool is_within(const Selection& s, const Rival& rival, double lengths) {
+  if (!runs(rival) || !is_single(s, rival) || rival.samples.empty()) return false;
+  return rival.samples.back() * s.units * static_cast<double>(part_of(rival)) < lengths * s.shortest;
+}
+
+void widen_all(Selection& s, std::int64_t points) {
+  for (Rival& rival : s.rivals) {
+    const bool fits = 16 * s.units * part_of(rival) <= points;
+    if (fits && is_within(s, rival, tells_beside)) widen(s, rival, rival.samples.back(), points);
+  }
 }
 
 }  // namespace
@@ -137,9 +197,7 @@ std::optional<std::size_t> lead_abreast(const Selection& s) {
 std::optional<double> cost_abreast(const Selection& s, std::size_t r) {
   const Rival& rival = s.rivals[r];
   if (rival.samples.empty()) return rival.look;
-  double weights = 0;
-  for (std::size_t i = 0; i < rival.samples.size(); ++i) weights += places[i % std::size(places)].weight;
-  return sum_of(rival, rival.samples.size()) / weights;
+  return cost_of(s, rival, rival.samples.size());
 }
 
 double factor_abreast(const Selection& s, std::size_t r, std::size_t other) {
@@ -148,7 +206,7 @@ double factor_abreast(const Selection& s, std::size_t r, std::size_t other) {
     const auto mine = cost_abreast(s, r), theirs = cost_abreast(s, other);
     return mine && theirs ? *mine / *theirs : std::numeric_limits<double>::infinity();
   }
-  return sum_of(s.rivals[r], count) / std::max(1e-18, sum_of(s.rivals[other], count));
+  return cost_of(s, s.rivals[r], count) / std::max(1e-18, cost_of(s, s.rivals[other], count));
 }
 
 bool places_differ(const Selection& s) {
@@ -163,11 +221,17 @@ bool places_differ(const Selection& s) {
 }
 
 double place_abreast(const Selection& s, std::size_t r) {
-  return places[s.mode == Mode::fully ? 0 : s.rivals[r].samples.size() % std::size(places)].where;
+  return s.mode == Mode::fully ? place_of_alike : places[s.rivals[r].samples.size() % std::size(places)].where;
 }
 
-bool tells_alone(const Selection& s, std::size_t r, double cost) {
-  return cost * s.units * static_cast<double>(part_of(s.rivals[r])) >= tells_single * s.shortest;
+void recall_abreast(Selection& s, const std::vector<std::optional<double>>& costs) {
+  const auto is_within = [&](std::size_t r, double lengths) {
+    return costs[r] && *costs[r] * s.units * static_cast<double>(part_of(s.rivals[r])) < lengths * s.shortest;
+  };
+  const bool cold = s.mode != Mode::fully && !crowded(s);
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) s.rivals[r].wide |= is_within(r, cold ? tells_cold : tells_single);
+  if (!crowded(s) || !any_wide(s)) return;
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) s.rivals[r].wide |= is_within(r, tells_beside);
 }
 
 int most_singles(const Selection& s) { return std::min(32, s.units + std::max(1, s.units / 4)); }
@@ -234,10 +298,10 @@ void learn_abreast(Selection& s, const Probe& probe, double seconds) {
   const bool whole = 16 * probe.points >= probe.of;  // there is hardly more
   // Who was seen where it takes longer need not do so again: elsewhere there may be little work.
   const bool enough = whole || !rival.samples.empty();
-  if (probe.single && took < tells_single * s.shortest && !enough) {
-    rival.wide = true;  // one does not tell
-    const double wanted = 1.2 * tells_enough * s.shortest / std::max(cost, 1e-15);
-    rival.reach = wide(s, rival, static_cast<std::int64_t>(std::min(wanted, static_cast<double>(probe.of) / 16)));
+  if (probe.single && !enough &&
+      (took < tells_single * s.shortest || (crowded(s) && any_wide(s) && took < tells_beside * s.shortest))) {
+    widen(s, rival, cost, probe.of);
+    if (crowded(s)) widen_all(s, probe.of);
     return;
   }
   double best = std::numeric_limits<double>::infinity();
@@ -268,6 +332,9 @@ void settle_abreast(Selection& s, std::int64_t points) {
     if (too_short(s, *cost_abreast(s, *best) * static_cast<double>(points)) ||
         (left > 1 && all > too_much * static_cast<double>(points)))
       return compare_whole(s);
+    const auto is_short = [&](const Rival& rival) { return is_within(s, rival, tells_cold); };
+    if (left > 1 && s.mode != Mode::fully && !crowded(s) && std::any_of(s.rivals.begin(), s.rivals.end(), is_short))
+      return widen_all(s, points);
   }
   if (round >= 1 && (left == 1 || round >= most_of(s, points))) s.winner = best;
 }

@@ -17,8 +17,8 @@ bool leaves_cores(const Selection& s, std::int64_t points);
 // Slices of a single group that may be on their way at once: a few more than cores, so that none of these waits for the
 // next.
 int most_singles(const Selection& s);
-// Whether one group of it, which takes so many seconds per point, tells if it is timed alone.
-bool tells_alone(const Selection& s, std::size_t rival, double cost);
+// Whose parts must keep all cores busy, by what each took per point in other launches.
+void recall_abreast(Selection& s, const std::vector<std::optional<double>>& costs);
 // Where of the launch, from 0 to 1, the next part of that rival should lie.
 double place_abreast(const Selection& s, std::size_t rival);
 // Seconds in which all cores would compute such a part, if each had one; the last run of a form that may have been

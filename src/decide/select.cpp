@@ -443,10 +443,8 @@ void recall(Selection& s, const std::vector<std::optional<double>>& costs, std::
   }
   if (!best || *costs[*best] <= 0) return;
   s.believed = best, s.expected = costs[*best];
-  for (std::size_t r = 0; r < s.rivals.size(); ++r) {
-    s.rivals[r].look = costs[r];
-    s.rivals[r].wide |= s.abreast && costs[r] && !tells_alone(s, r, *costs[r]);
-  }
+  for (std::size_t r = 0; r < s.rivals.size(); ++r) s.rivals[r].look = costs[r];
+  if (s.abreast) recall_abreast(s, costs);
   const double all = *s.expected * static_cast<double>(points);
   s.whole = too_short(s, all);
   s.looked = true;

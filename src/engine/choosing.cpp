@@ -9,6 +9,7 @@
 #include "core/log.hpp"
 #include "core/trace.hpp"
 #include "core/variant.hpp"
+#include "decide/abreast.hpp"
 #include "engine/engine.hpp"
 #include "profile/store.hpp"
 
@@ -418,9 +419,17 @@ void Engine::learn(const Slice& slice) {
       !slice.first && !too_little && (!slice.probe->look || decide::tells(selection, core::seconds(duration)));
   // The next run begins with an offset again.
   const bool usual = slice.form != decide::Form::box;
-  if (tells && usual && !slice.choice->keys.empty())
-    options_.store->add(slice.choice->keys[slice.probe->rival], sample);
+  const std::vector<core::SampleKey>& keys = slice.choice->keys;
+  const bool in_parts = selection.abreast && !slice.probe->whole;  // what they say together is decided in the end
+  if (tells && usual && !in_parts && !keys.empty()) options_.store->add(keys[slice.probe->rival], sample);
   if (!open || !selection.winner) return;
+  for (std::size_t r = 0; in_parts && usual && r < keys.size(); ++r) {
+    const auto cost = decide::cost_abreast(selection, r);
+    if (!cost || selection.rivals[r].samples.empty()) continue;
+    const std::int64_t points = launch.space.volume();
+    const auto all = static_cast<std::int64_t>(std::min(1e9 * *cost * static_cast<double>(points), 1e18));
+    options_.store->add(keys[r], {.points = points, .duration = Nanoseconds(all)});
+  }
   // With another variant it may be worth another part.
   if (!believed && launch.choices[slice.member] == slice.choice && launch.ways.front().shape)
     decide::forget(launch.ways.front().shape->experience, slice.member);

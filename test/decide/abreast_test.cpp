@@ -114,7 +114,7 @@ TEST(Abreast, WhoIsFarOffIsOutAtOnceAndWhoIsNearIsSeenEverywhere) {
 }
 
 TEST(Abreast, WhereAllPointsAreAlikeLessIsEnough) {
-  const Found found = find(abreast(16, {single(128), single(128)}, Mode::fully), alike({2.1, 1}));
+  const Found found = find(abreast(16, {single(128), single(128)}, Mode::fully), alike({2.5, 1}));
   EXPECT_EQ(found.parts, (std::map<std::size_t, int>{{0, 1}, {1, 1}}));
 }
 
@@ -280,7 +280,53 @@ TEST(Abreast, WhereNothingCanBeComparedTheBestGoesOn) {
   EXPECT_TRUE(st.remaining.empty());
 }
 
-TEST(Abreast, WhatIsLeftGoesInLittlePiecesFirst) {
+TEST(Abreast, WhereAllTakeTheSamePartsLieTogetherAndTheLeastOfThemTells) {
+  Selection s = abreast(2, {single(128), single(128)}, Mode::fully);
+  const double place = place_abreast(s, 0);
+  s.rivals[0].samples = {2, 1.1, 1.1}, s.rivals[1].samples = {1, 2, 2};
+  EXPECT_EQ(place_abreast(s, 0), place);
+  EXPECT_EQ(cost_abreast(s, 0), 1.1);
+  EXPECT_EQ(lead_abreast(s), 1u);
+}
+
+// A group alone has the bandwidth of all cores, as here: on one core the second takes a quarter of what it takes beside
+// others. The first takes too little by itself.
+TEST(Abreast, WhereSomeAreTimedOnAllCoresOthersAreToo) {
+  for (const std::int64_t footprint : {2048, 65'536}) {
+    Selection s = abreast(16, {single(128), single(footprint)}, Mode::fully);
+    const double of_first = 5e-9, of_second = 2 * of_first;
+    for (int i = 0; i < 100 && !s.winner; ++i) {
+      std::vector<Probe> begun;
+      while (const auto probe = next_probe(s, 1 << 24)) {
+        begin(s, *probe, core::box_of(probe->points), 1);
+        begun.push_back(*probe);
+      }
+      for (const Probe& probe : begun) {
+        const double alone = probe.rival == 1 && probe.single ? 0.25 : 1;
+        const double cost = (probe.rival == 0 ? of_first : of_second) * alone;
+        learn(s, probe, cost * static_cast<double>(probe.points) * (probe.single ? s.units : 1));
+      }
+    }
+    // Whose groups take long computes no more of them.
+    EXPECT_EQ(s.rivals[1].wide, footprint == 2048);
+    EXPECT_EQ(s.winner, footprint == 2048 ? 0u : 1u);
+  }
+}
+
+TEST(Abreast, DisturbedPartsDoNotDecideWhereAllTakeTheSame) {
+  std::mt19937 random(7);
+  const Cost steady = alike({1.3, 1, 1.2});
+  const Cost disturbed = [&](std::size_t r, double place) { return steady(r, place) * (random() % 4 == 0 ? 1.7 : 1); };
+  int right = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Found found = find(abreast(2, {single(128), single(128), single(128)}, Mode::fully), disturbed);
+    right += found.winner == 1;
+    EXPECT_LE(found.computed, points / 8);
+  }
+  EXPECT_GE(right, 180);
+}
+
+TEST(Abreast, OfWhatIsLeftLittlePiecesFollowLargeOnes) {
   for (const int units : {2, 16}) {
     Selection s = abreast(units, {single(128), single(256)});
     s.winner = 1, s.looked = true;
