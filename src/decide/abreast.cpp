@@ -29,21 +29,26 @@ constexpr std::size_t most = std::size(places);
 // Of a launch: more in all rounds of parts, or lost by them, and there is no other; more in the first, and launches are
 // compared.
 constexpr double much = 1.0 / 5, much_lost = 0.02, too_much = 1.0 / 4;
-// In lengths of a probe: a part that tells, and one that shows who is hopeless.
+// In lengths of a probe: a part that tells, and one that shows who is hopeless; and a single group that tells.
 constexpr double tells_enough = 0.5, tells_little = 0.125, tells_single = 0.25;
+constexpr double hopeless = 4;
 // A group on one of many cores that do little has their bandwidth. So where others are timed on all cores, it is, too,
 // unless that takes long.
 constexpr double tells_beside = 5;
 // Of few cores, where parts lie apart, one that takes less is seen with its neighbours, if it is not out at once.
 constexpr double tells_cold = 2;
 constexpr std::int64_t warm_groups = 8;
-// And what the device waits for whoever decides between two that keep all of it busy.
+// What the device waits, between two parts that keep all of it busy, for whoever decides.
 constexpr double lost_between = 0.125;
-constexpr double hopeless = 4;
 // The first part is one in so many points, as it may be a hundred times as slow as others, or be compiled.
 constexpr std::int64_t first_part = 16384;
 
 std::int64_t part_of(const Rival& rival) { return core::volume(rival.footprint); }
+
+// Seconds of one group on one core, in lengths of a probe, by what a point takes on all of them.
+double group_of(const Selection& s, const Rival& rival, double cost) {
+  return cost * s.units * static_cast<double>(part_of(rival)) / s.shortest;
+}
 
 // Whole parts, a multiple of what keeps all cores busy.
 std::int64_t wide(const Selection& s, const Rival& rival, std::int64_t points) {
@@ -171,7 +176,7 @@ void widen(const Selection& s, Rival& rival, double cost, std::int64_t points) {
 // Whether its groups, which were timed alone, take less than so many lengths of a probe.
 bool is_within(const Selection& s, const Rival& rival, double lengths) {
   if (!runs(rival) || !is_single(s, rival) || rival.samples.empty()) return false;
-  return rival.samples.back() * s.units * static_cast<double>(part_of(rival)) < lengths * s.shortest;
+  return group_of(s, rival, rival.samples.back()) < lengths;
 }
 
 void widen_all(Selection& s, std::int64_t points) {
@@ -225,13 +230,12 @@ double place_abreast(const Selection& s, std::size_t r) {
 }
 
 void recall_abreast(Selection& s, const std::vector<std::optional<double>>& costs) {
-  const auto is_within = [&](std::size_t r, double lengths) {
-    return costs[r] && *costs[r] * s.units * static_cast<double>(part_of(s.rivals[r])) < lengths * s.shortest;
+  const auto widen_within = [&](double lengths) {
+    for (std::size_t r = 0; r < s.rivals.size(); ++r)
+      s.rivals[r].wide |= costs[r] && group_of(s, s.rivals[r], *costs[r]) < lengths;
   };
-  const bool cold = s.mode != Mode::fully && !crowded(s);
-  for (std::size_t r = 0; r < s.rivals.size(); ++r) s.rivals[r].wide |= is_within(r, cold ? tells_cold : tells_single);
-  if (!crowded(s) || !any_wide(s)) return;
-  for (std::size_t r = 0; r < s.rivals.size(); ++r) s.rivals[r].wide |= is_within(r, tells_beside);
+  widen_within(s.mode != Mode::fully && !crowded(s) ? tells_cold : tells_single);
+  if (crowded(s) && any_wide(s)) widen_within(tells_beside);
 }
 
 int most_singles(const Selection& s) { return std::min(32, s.units + std::max(1, s.units / 4)); }

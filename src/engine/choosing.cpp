@@ -9,7 +9,6 @@
 #include "core/log.hpp"
 #include "core/trace.hpp"
 #include "core/variant.hpp"
-#include "decide/abreast.hpp"
 #include "engine/engine.hpp"
 #include "profile/store.hpp"
 
@@ -423,8 +422,11 @@ void Engine::learn(const Slice& slice) {
   const bool in_parts = selection.abreast && !slice.probe->whole;  // what they say together is decided in the end
   if (tells && usual && !in_parts && !keys.empty()) options_.store->add(keys[slice.probe->rival], sample);
   if (!open || !selection.winner) return;
+  const auto cost_of = [&](std::size_t r) {
+    return in_parts ? decide::fair_guess_of(selection, r) : decide::guess_of(selection.rivals[r]);
+  };
   for (std::size_t r = 0; in_parts && usual && r < keys.size(); ++r) {
-    const auto cost = decide::cost_abreast(selection, r);
+    const auto cost = cost_of(r);
     if (!cost || selection.rivals[r].samples.empty()) continue;
     const std::int64_t points = launch.space.volume();
     const auto all = static_cast<std::int64_t>(std::min(1e9 * *cost * static_cast<double>(points), 1e18));
@@ -434,9 +436,9 @@ void Engine::learn(const Slice& slice) {
   if (!believed && launch.choices[slice.member] == slice.choice && launch.ways.front().shape)
     decide::forget(launch.ways.front().shape->experience, slice.member);
   std::string costs;
-  const auto best = decide::guess_of(selection.rivals[*selection.winner]);
+  const auto best = cost_of(*selection.winner);
   for (std::size_t r = 0; r < selection.rivals.size(); ++r) {
-    const auto cost = decide::guess_of(selection.rivals[r]);
+    const auto cost = cost_of(r);
     if (r != *selection.winner && cost && best)
       costs += fmt::format(", '{}' takes {:.3g} x", launch.ways[r].variant, *cost / *best);
   }
